@@ -246,14 +246,17 @@ static bool names_filled(const char *above, size_t above_len, const char *next)
 	return above_len - start + (first == '%' ? 3 : unit) > NAMES_CHUNK_MAX;
 }
 
-/* Does every '%' begin an escape? */
+/* Does every '%' begin an escape, or "%="? */
 static bool names_escapes(const char *name, size_t len)
 {
 	unsigned char byte;
 	size_t at = 0, step = 1;
 
-	for (; at < len && step > 0; at += step)
+	for (; at < len && step > 0; at += step) {
 		step = names_byte(name + at, len - at, &byte);
+		if (step == 0 && len - at >= 2 && name[at + 1] == '=')
+			step = 2;
+	}
 	return step > 0;
 }
 

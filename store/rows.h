@@ -6,7 +6,7 @@
 #ifndef WCS_ROWS_H
 #define WCS_ROWS_H
 
-#include "store/store.h"
+#include "store/keys/keys.h"
 
 /*
  * A row object in JSON: {"key":K,"families":{F:{Q:[{"ts":T,"value":V},…]}}}; K and Q are text with
@@ -31,8 +31,10 @@ struct wcs_line {
  * the text, which must stay until the line is freed or used again. -EINVAL, -EOVERFLOW (an integer
  * beyond 64 bits), -ENAMETOOLONG, -EFBIG, -ENOMEM: fault has the reason; after an error an older
  * line is empty and still the caller's. Families are not looked up here.
+ * keys: the design of the table that a row is for, in whose shown form its key is; NULL: none.
  */
-int wcs_line_parse(const char *text, size_t len, struct wcs_line **line, struct wcs_fault *fault);
+int wcs_line_parse(const char *text, size_t len, const struct wcs_keys *keys,
+		   struct wcs_line **line, struct wcs_fault *fault);
 void wcs_line_free(struct wcs_line *line);
 
 /*
@@ -94,11 +96,11 @@ void wcs_import_free(struct wcs_import *import);
  * Reads the cells of rows from text that comes in pieces: lines as wcs_export prints them, with the
  * members in that order. Memory is constant, whatever the sizes of rows and values. A row may go on
  * in the next line. read copies the next bytes of the text; *got is 0 only at the end. A reader
- * belongs to one thread at a time. -ENOMEM.
+ * belongs to one thread at a time. keys (borrowed): as of wcs_line_parse. -ENOMEM.
  */
 struct wcs_reader;
 int wcs_reader_new(int (*read)(void *ctx, void *buf, size_t len, size_t *got), void *ctx,
-		   struct wcs_reader **reader);
+		   const struct wcs_keys *keys, struct wcs_reader **reader);
 void wcs_reader_free(struct wcs_reader *reader);
 /* As wcs_scan_next, without value, etag and expires; info.size is UINT64_MAX. -EINVAL: the text is
  * not such lines; or an error of read. After an error every call returns it. */
@@ -130,8 +132,9 @@ struct wcs_text {
 };
 /* Adds a line of row JSON that sets these cells, all of one row and sorted; without the timestamp
  * where that is WCS_TS_SERVER. Each has its value, and `differs` from the cell before. -ENOMEM:
- * nothing is added. */
-int wcs_text_row(struct wcs_text *text, const struct wcs_cell *cells, size_t count);
+ * nothing is added. keys: as of wcs_line_parse. */
+int wcs_text_row(struct wcs_text *text, const struct wcs_keys *keys, const struct wcs_cell *cells,
+		 size_t count);
 
 /* The content of a stream of rows as text. */
 enum wcs_export_kind {

@@ -76,6 +76,7 @@ int wcs_slice_compare(struct wcs_slice a, struct wcs_slice b);
 struct wcs_store; /* an open store */
 struct wcs_table; /* a handle on one table */
 struct wcs_chain; /* views of a table, see chain.h */
+struct wcs_keys;  /* a key design, see keys/keys.h */
 
 /* The reason of a failure, and its place in a text: line and column from 1; 0: not known. */
 struct wcs_fault {
@@ -229,7 +230,6 @@ enum wcs_protection { WCS_PROTECTION_OPEN = 0, WCS_UNPROTECTED, WCS_PROTECTED };
 /* A schema from JSON or from a caller may leave a type, policy, delimiter, protection or design of
  * keys open: an existing table or family keeps its own then, a new one gets the default. A schema
  * from a store leaves none open, but for the design of a plain table. */
-struct wcs_keys; /* store/keys/keys.h */
 struct wcs_family {
 	char name[WCS_FAMILY_NAME_MAX + 1];
 	enum wcs_type type; /* default: WCS_BYTES */
@@ -279,12 +279,13 @@ int wcs_schema_get(struct wcs_store *store, struct wcs_schema **schema);
 
 /*
  * Brings the store's schema up to this one: makes missing tables and families, and sets differing
- * properties; removes nothing, and leaves open properties as they are. -ENOTEMPTY: a type or
- * delimiter differs where there are cells; -EMFILE: too many tables; -EPERM: a policy may hide more
- * in a table that is and stays protected. fault names the table and family. schema is valid, as
- * from wcs_schema_parse or wcs_schema_get. A refused schema is applied in no part. A later failure
- * leaves the changes before it applied: another thread changed the store meanwhile, a writer kept
- * writing to a family whose type should change (-EBUSY), or memory or the engine failed.
+ * properties; removes nothing, and leaves open properties as they are. -ENOTEMPTY: a type,
+ * delimiter or key design differs where there are cells (-EBUSY: hidden ones); -EMFILE: too many
+ * tables; -EPERM: a policy may hide more in a table that is and stays protected. fault names the
+ * table and family. schema is valid, as from wcs_schema_parse or wcs_schema_get. A refused schema
+ * is applied in no part. A later failure leaves the changes before it applied: another thread
+ * changed the store meanwhile, a writer kept writing to a family whose type should change (-EBUSY),
+ * or memory or the engine failed.
  */
 int wcs_schema_apply(struct wcs_store *store, const struct wcs_schema *schema,
 		     struct wcs_fault *fault);
@@ -357,9 +358,18 @@ unsigned char wcs_table_delimiter(struct wcs_table *table);
 /* Does a policy of the table look at ages so that it hides newest cells, and thereby rows? */
 bool wcs_table_ages(struct wcs_table *table);
 
-/* Sets the delimiter to an ASCII byte other than '/', NUL, '%' and '.'. -EINVAL; -ENOTEMPTY where
- * the table has a row. */
+/* Sets the delimiter to an ASCII byte other than '/', NUL, '%' and '.'. -EINVAL: another one, or
+ * one that the key design can make; -ENOTEMPTY where the table has a row; -EBUSY where it has only
+ * cells that their policies hide, until the collector has run. */
 int wcs_table_set_delimiter(struct wcs_table *table, unsigned char delimiter);
+
+/* The key design; NULL: of a plain table. Valid as long as the handle. A table without cells may
+ * get another: a reader that works meanwhile may have read the old one. */
+const struct wcs_keys *wcs_table_keys(const struct wcs_table *table);
+/* Sets the key design, which is copied. Errors as of the delimiter; of -EINVAL fault has the
+ * reason. */
+int wcs_table_set_keys(struct wcs_table *table, const struct wcs_keys *keys,
+		       struct wcs_fault *fault);
 
 bool wcs_table_protected(struct wcs_table *table);
 /* Protects the table, or ends that. */
@@ -527,6 +537,9 @@ int wcs_cell_get(struct wcs_table *table, struct wcs_slice row, const char *fami
 struct wcs_value;
 int wcs_value_open(struct wcs_table *table, struct wcs_slice row, const char *family,
 		   struct wcs_slice qualifier, int64_t ts, struct wcs_value **value);
+/* The same of a row by its stored key, with the table's salt (chain.h, RAW). */
+int wcs_value_open_stored(struct wcs_table *table, struct wcs_slice row, const char *family,
+			  struct wcs_slice qualifier, int64_t ts, struct wcs_value **value);
 void wcs_value_close(struct wcs_value *value);
 const struct wcs_cell_info *wcs_value_info(const struct wcs_value *value);
 

@@ -260,7 +260,10 @@ static int store_create_build(const struct store_create *create, const struct wc
 	if (fd < 0)
 		return directory_fail(fault, errno, create->path, "cannot be made");
 	for (size_t i = 0; schema != NULL && i < schema->table_count; i++)
-		if (schema->tables[i].protection == WCS_PROTECTED)
+		if (!wcs_keys_equal(schema->tables[i].keys, NULL))
+			marker.format = DIRECTORY_KEYS;
+		else if (schema->tables[i].protection == WCS_PROTECTED &&
+			 marker.format < DIRECTORY_PROTECTS)
 			marker.format = DIRECTORY_PROTECTS;
 	clock_gettime(CLOCK_REALTIME, &now);
 	marker.created = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;

@@ -64,6 +64,14 @@ int wcs_value_open(struct wcs_table *table, struct wcs_slice row, const char *fa
 	return cell_open(table, (struct wcs_address){0, row, family, qualifier, ts}, &info, value);
 }
 
+int wcs_value_open_stored(struct wcs_table *table, struct wcs_slice row, const char *family,
+			  struct wcs_slice qualifier, int64_t ts, struct wcs_value **value)
+{
+	struct wcs_cell_info info;
+
+	return cell_open(table, (struct wcs_address){0, row, family, qualifier, ts}, &info, value);
+}
+
 const struct wcs_cell_info *wcs_value_info(const struct wcs_value *value)
 {
 	return &value->info;

@@ -55,6 +55,7 @@ static const struct control_kind kinds[] = {
 	[CONTROL_KEYS] = {&control_stream_reader, NULL, NULL},
 	[CONTROL_DROP] = {&control_text_reader, &control_lines_writer, &control_drop},
 	[CONTROL_DELIMITER] = {&control_text_reader, &control_lines_writer, &control_delimiter},
+	[CONTROL_DESIGN] = {&control_text_reader, &control_lines_writer, &control_design},
 	[CONTROL_POLICY] = {&control_text_reader, &control_lines_writer, &control_policy},
 	[CONTROL_TYPE] = {&control_text_reader, &control_lines_writer, &control_type},
 	[CONTROL_COUNT] = {&control_text_reader, NULL, &control_drop},

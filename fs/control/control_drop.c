@@ -37,7 +37,7 @@ static int drop_print(const struct control_place *at, FILE *to)
 	if (pos->family)
 		fprintf(to, "\"%s\",", pos->family);
 	else if (at->node->ts == CONTROL_DROP) {
-		rc = control_print_key(to, pos_key(pos));
+		rc = control_print_key(to, pos->keys, pos_key(pos));
 		fputc(',', to);
 	}
 	fprintf(to, "\"rows\":%" PRIu64, count.rows);
@@ -106,14 +106,17 @@ static int drop_texts(const struct pos *pos, struct drop_texts *all)
 		return 0;
 	}
 	if (pos->depth > 0) {
-		all->made = wcs_text_encode(pos_key(pos));
-		all->texts[1] = pos_key(pos);
+		all->made = wcs_keys_text(pos->keys, pos_key(pos));
+		if (!pos->keys)
+			all->texts[1] = pos_key(pos);
 	} else if (asprintf(&all->made, "table %s", name) < 0) {
 		all->made = NULL;
 	}
 	if (!all->made)
 		return -ENOMEM;
 	all->texts[pos->depth == 0] = (struct wcs_slice){all->made, strlen(all->made)};
+	if (pos->keys && pos->depth > 0)
+		all->texts[1] = all->texts[0];
 	return 0;
 }
 

@@ -25,6 +25,7 @@ static void time_print(FILE *to, const char *before, int64_t microseconds)
 static int gc_print(const struct control_place *at, FILE *to)
 {
 	struct wcs_gc_status status;
+	struct wcs_table *table = NULL;
 	struct wcs_stats stats;
 	const char *quote;
 	int64_t took;
@@ -43,8 +44,12 @@ static int gc_print(const struct control_place *at, FILE *to)
 		quote, *status.table ? status.table : "null", quote);
 	if (status.row_len == 0)
 		fputs("null", to);
-	else
-		rc = control_print_key(to, (struct wcs_slice){status.row, status.row_len});
+	else if ((rc = wcs_table_open(at->fs->store, status.table, &table)) == 0)
+		rc = control_print_key(to, wcs_table_keys(table),
+				       (struct wcs_slice){status.row, status.row_len});
+	else /* it was removed since */
+		rc = fputs("null", to) < 0 ? -ENOMEM : 0;
+	wcs_table_close(table);
 	time_print(to, ",\"started\":", status.pass_started);
 	fprintf(to, ",\"cells\":%" PRIu64, status.pass_cells);
 	time_print(to, ",\n \"pending\":{\"next\":", status.next);

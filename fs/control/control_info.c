@@ -7,7 +7,7 @@
 #include "fs/serve/metrics.h"
 #include "fs/serve/report.h"
 
-/* A summary of the control files. */
+/* A summary of the control files, in two strings. */
 static const char info_help[] =
 	"Control files of rowfs. They are not listed, but for what is inside .rowfs and "
 	".families.\n"
@@ -31,6 +31,7 @@ static const char info_help[] =
 	"  .first/N .last/N .reverse                                   rows in their order\n"
 	"  .family/F .columns/F:Q,F .column/RE .value/RE .newest/N                 cells\n"
 	"  .at/TIME .since/TIME .until/TIME                            cells by timestamp\n"
+	"  .raw          the stored keys, first in a chain and in the table only\n"
 	"In a table:\n"
 	"  .families/    a directory for each family: mkdir, rmdir (while it holds no cell)\n"
 	"  .families/F/gc     the policy, read and set: never, maxversions=N, "
@@ -41,8 +42,20 @@ static const char info_help[] =
 	"                     write: the family's name drops its cells in all rows\n"
 	"  .delimiter    the byte that separates segments, read and set (while the table is "
 	"empty)\n"
+	"  .design       the key design, JSON, read and set (while the table is empty): codecs of\n"
+	"                segments and a salt, {\"segments\":[\"a\",{\"name\":N,\"codec\":C},...],\n"
+	"                \"salt\":{\"buckets\":N,\"segments\":K}}; {} is none. C is\n"
+	"                text            as it is\n"
+	"                reverse-domain  stored com.google.maps, shown maps.google.com\n"
+	"                time            stored as digits, shown 2026-11-22T21:00:00.000000Z;\n"
+	"                                \"unit\":us, ms or s, \"width\":10 to 19\n"
+	"                reverse-time    the same, the newest first; \"unit\"\n"
+	"                pad             stored with zeros in front; \"width\":1 to 19\n"
+	"                reverse         stored with its bytes in the opposite order\n"
 	"  .protected    1 or 0, read and set: 1 refuses drops, removing the table or a family,\n"
-	"                policies that hide more than before, and mkfs.rowfs --force\n"
+	"                policies that hide more than before, and mkfs.rowfs --force\n";
+/* C compilers need not take longer ones. */
+static const char info_help_more[] =
 	"In /.rowfs:\n"
 	"  schema.json   read:  the whole schema\n"
 	"                write: adds what is missing, sets policies, removes nothing\n"
@@ -80,6 +93,7 @@ static int info_print(const struct control_place *at, FILE *to)
 		return metrics_show(at->fs, to);
 	case CONTROL_HELP:
 		fputs(info_help, to);
+		fputs(info_help_more, to);
 		return 0;
 	case CONTROL_VERSION:
 		fprintf(to, "rowfs %s\nengine %s\nlibfuse %s\n", ROWFS_VERSION,

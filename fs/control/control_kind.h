@@ -89,15 +89,17 @@ extern const struct control_text control_gc;
 extern const struct control_text control_drop;
 extern const struct control_text control_splits;
 extern const struct control_text control_delimiter;
+extern const struct control_text control_design;
 extern const struct control_text control_policy;
 extern const struct control_text control_type;
 extern const struct control_text control_protected;
 
-/* May the delimiter change? Not while the table has directories in memory, which the old one cut.
- * 0, -ENOTEMPTY or -ENOMEM. */
-int control_delimiter_check(struct fs *fs, struct wcs_table *table, unsigned char delimiter);
+/* May the delimiter and the key design (0, NULL: as it is) change? Not while the table has
+ * directories in memory, whose names these gave. 0, -ENOTEMPTY or -ENOMEM. */
+int control_layout_check(struct fs *fs, struct wcs_table *table, unsigned char delimiter,
+			 const struct wcs_keys *keys);
 
-/* Prints a row key as a JSON string. 0 or -ENOMEM. */
-int control_print_key(FILE *to, struct wcs_slice key);
+/* Prints a row key of a table with that design (NULL: none) as a JSON string. 0 or -ENOMEM. */
+int control_print_key(FILE *to, const struct wcs_keys *keys, struct wcs_slice key);
 
 #endif

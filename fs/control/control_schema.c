@@ -24,7 +24,7 @@ static int schema_print(const struct control_place *at, FILE *to)
 	return 0;
 }
 
-static int check_delimiters(const struct control_place *at, const struct wcs_schema *schema)
+static int check_layouts(const struct control_place *at, const struct wcs_schema *schema)
 {
 	struct fs *fs = at->fs;
 	int rc = 0;
@@ -33,13 +33,14 @@ static int check_delimiters(const struct control_place *at, const struct wcs_sch
 		const struct wcs_table_schema *wanted = &schema->tables[i];
 		struct wcs_table *table;
 
-		if (wanted->delimiter == 0 || wcs_table_open(fs->store, wanted->name, &table) != 0)
+		if (wcs_table_open(fs->store, wanted->name, &table) != 0)
 			continue;
-		rc = control_delimiter_check(fs, table, wanted->delimiter);
+		rc = control_layout_check(fs, table, wanted->delimiter, wanted->keys);
 		wcs_table_close(table);
 		if (rc != 0)
 			report(fs, at->node, NULL, 0, rc,
-			       "table %s: its delimiter cannot change while it has directories",
+			       "table %s: its delimiter and keys cannot change while it has "
+			       "directories",
 			       wanted->name);
 	}
 	return rc;
@@ -54,7 +55,7 @@ static int schema_apply(const struct control_place *at, const char *text, size_t
 	if (rc != 0)
 		return report(at->fs, at->node, NULL,
 			      fault.line > 0 ? at->line + fault.line - 1 : 0, rc, "%s", fault.text);
-	rc = check_delimiters(at, schema);
+	rc = check_layouts(at, schema);
 	if (rc == 0) {
 		rc = wcs_schema_apply(at->fs->store, schema, &fault);
 		/* Families and policies of the tables may have changed. */

@@ -17,7 +17,8 @@ static int print_split(void *ctx, struct wcs_slice row)
 	const struct splits *splits = ctx;
 	struct wcs_slice key;
 	char *text;
-	int rc = wcs_view_key(row, control_key(splits->pos, &key), splits->pos->delimiter, &text);
+	int rc = wcs_view_key(splits->pos->keys, row, control_key(splits->pos, &key),
+			      splits->pos->delimiter, &text);
 
 	if (rc != 0) /* the row of the directory itself is before the first KEY */
 		return rc == -ENOENT ? 0 : rc;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* One file for each part of a table's schema: T/.delimiter, T/.protected, T/.families/F/gc and
- * type. */
+/* One file for each part of a table's schema: T/.delimiter, T/.design, T/.protected,
+ * T/.families/F/gc and type. */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "fs/cache/cache.h"
 #include "fs/control/control_kind.h"
 #include "fs/serve/report.h"
+#include "store/keys/keys.h"
 
 static int delimiter_print(const struct control_place *at, FILE *to)
 {
@@ -13,29 +15,70 @@ static int delimiter_print(const struct control_place *at, FILE *to)
 	return 0;
 }
 
-int control_delimiter_check(struct fs *fs, struct wcs_table *table, unsigned char delimiter)
+int control_layout_check(struct fs *fs, struct wcs_table *table, unsigned char delimiter,
+			 const struct wcs_keys *keys)
 {
-	return delimiter == wcs_table_delimiter(table) ? 0
-						       : pos_table_check(fs, wcs_table_name(table));
+	if ((delimiter == 0 || delimiter == wcs_table_delimiter(table)) &&
+	    (!keys || wcs_keys_equal(keys, wcs_table_keys(table))))
+		return 0;
+	return pos_table_check(fs, wcs_table_name(table));
+}
+
+/* Ends a change of the delimiter or the design; why: of -EINVAL. */
+static int layout_end(const struct control_place *at, int rc, const char *what, const char *why)
+{
+	if (rc == 0)
+		cache_expire_rows(at->fs, at->pos.table, NULL, true);
+	else if (rc == -EINVAL)
+		report(at->fs, at->node, NULL, at->line, rc, "%s", why);
+	else if (rc == -ENOTEMPTY)
+		report(at->fs, at->node, NULL, at->line, rc,
+		       "the table has rows or directories; its %s stays until they are removed",
+		       what);
+	else if (rc == -EBUSY)
+		report(at->fs, at->node, NULL, at->line, rc,
+		       "the table stores cells that its policies hide; its %s stays until they are "
+		       "collected: write run to /.rowfs/gc",
+		       what);
+	return rc;
 }
 
 static int delimiter_apply(const struct control_place *at, const char *text, size_t len)
 {
+	const struct wcs_keys *keys = wcs_table_keys(at->pos.table);
+	struct wcs_fault fault = {.text = "a delimiter is one ASCII byte other than / % ."};
 	unsigned char delimiter = (unsigned char)text[0];
-	int rc = len == 1 ? control_delimiter_check(at->fs, at->pos.table, delimiter) : -EINVAL;
+	int rc = len == 1 ? control_layout_check(at->fs, at->pos.table, delimiter, NULL) : -EINVAL;
 
+	if (rc == 0 && keys && delimiter)
+		rc = wcs_keys_check(keys, delimiter, &fault);
 	if (rc == 0)
 		rc = wcs_table_set_delimiter(at->pos.table, delimiter);
+	return layout_end(at, rc, "delimiter", fault.text);
+}
+
+static int design_print(const struct control_place *at, FILE *to)
+{
+	char *text = wcs_keys_json(wcs_table_keys(at->pos.table));
+
+	if (!text)
+		return -ENOMEM;
+	fputs(text, to);
+	free(text);
+	return 0;
+}
+
+static int design_apply(const struct control_place *at, const char *text, size_t len)
+{
+	struct wcs_fault fault = {0};
+	struct wcs_keys keys;
+	int rc = wcs_keys_json_parse(text, len, &keys, &fault);
+
 	if (rc == 0)
-		cache_expire_rows(at->fs, at->pos.table, NULL, true);
-	if (rc == -EINVAL)
-		report(at->fs, at->node, NULL, at->line, rc,
-		       "a delimiter is one ASCII byte other than / %% .");
-	else if (rc == -ENOTEMPTY)
-		report(at->fs, at->node, NULL, at->line, rc,
-		       "the table has rows or directories; its delimiter stays until they are "
-		       "removed");
-	return rc;
+		rc = control_layout_check(at->fs, at->pos.table, 0, &keys);
+	if (rc == 0)
+		rc = wcs_table_set_keys(at->pos.table, &keys, &fault);
+	return layout_end(at, rc, "design", fault.text);
 }
 
 static int protected_print(const struct control_place *at, FILE *to)
@@ -99,6 +142,7 @@ static int type_apply(const struct control_place *at, const char *text, size_t l
 
 const struct control_text control_delimiter = {delimiter_print, delimiter_apply, NULL,
 					       CONTROL_LINES};
+const struct control_text control_design = {design_print, design_apply, NULL, CONTROL_DOCUMENT};
 const struct control_text control_protected = {protected_print, protected_apply, NULL,
 					       CONTROL_LINES};
 const struct control_text control_policy = {family_print, policy_apply, NULL, CONTROL_LINES};

@@ -7,16 +7,16 @@
 
 #include "fs/control/control_kind.h"
 #include "lib/escape.h"
-#include "store/rows.h"
+#include "store/keys/keys.h"
 
 struct text {
 	char *data;
 	size_t len;
 };
 
-int control_print_key(FILE *to, struct wcs_slice key)
+int control_print_key(FILE *to, const struct wcs_keys *keys, struct wcs_slice key)
 {
-	char *spelled = wcs_text_encode(key),
+	char *spelled = wcs_keys_text(keys, key),
 	     *escaped = spelled ? escape_bytes(spelled, "\"\\") : NULL;
 	int rc = escaped ? 0 : -ENOMEM;
 

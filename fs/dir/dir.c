@@ -281,7 +281,7 @@ static int reply_child(void *ctx, enum node_kind kind, struct wcs_slice bytes,
 		reply->jump = child_new(NODE_CHUNK, text);
 		return reply->jump ? REPLY_JUMP : -ENOMEM;
 	}
-	chunk_split(reply->pos.table, text, kind, bytes, &name);
+	chunk_split(&reply->pos, text, kind, bytes, &name);
 	if (name.place == CHUNK_BELOW)
 		listed = is_first(reply, &name, kind, bytes);
 	if (listed < 0)

@@ -52,7 +52,7 @@ static int keep_chunk(struct fs *fs, const struct node *history)
 
 	if (rc != 0)
 		return rc;
-	len = spell_child(pos.table, NODE_CELL, node_name(history), encoded);
+	len = spell_child(NULL, NODE_CELL, node_name(history), encoded);
 	while ((next = names_component(encoded, len, at, component, &count)) < len)
 		at = next;
 	if (at == 0)

@@ -15,12 +15,18 @@
 
 #include "store/rows.h"
 
+/* Is it the name of a segment that its codec does not show? */
+static bool is_raw(struct wcs_slice name)
+{
+	return name.len >= 2 && memcmp(name.data, "%=", 2) == 0;
+}
+
 /* Decodes the beginning of a name; to has room for text.len. Returns the length. */
 static size_t unescape(struct wcs_slice text, unsigned char *to)
 {
-	size_t len = 0;
+	size_t len = 0, from = is_raw(text) ? 2 : 0;
 
-	wcs_text_decode(text.data, text.len, to, &len);
+	wcs_text_decode((const char *)text.data + from, text.len - from, to, &len);
 	return len;
 }
 
@@ -39,14 +45,14 @@ static bool goes_through(const struct chunk_name *name, struct wcs_slice text)
 	return at == text.len;
 }
 
-void chunk_split(struct wcs_table *table, struct wcs_slice text, enum node_kind kind,
+void chunk_split(const struct pos *base, struct wcs_slice text, enum node_kind kind,
 		 struct wcs_slice bytes, struct chunk_name *name)
 {
 	/* A history is encoded without its '@', which is no part of a chunk. */
 	enum node_kind encoded = kind == NODE_HISTORY ? NODE_CELL : kind;
 	size_t len;
 
-	name->len = spell_child(table, encoded, bytes, name->encoded);
+	name->len = spell_child(base, encoded, bytes, name->encoded);
 	name->place = CHUNK_AWAY;
 	if (kind != NODE_PREFIX && encoded != NODE_CELL && kind != NODE_CHUNK) {
 		name->place = text.len == 0 ? CHUNK_HERE : CHUNK_AWAY;
@@ -103,7 +109,7 @@ struct child *chunk_skip(bool descends, struct wcs_slice text, const struct chun
 	size_t len = unescape(shared, stem);
 	struct child *child;
 
-	if (bytes.len <= len || descends)
+	if (bytes.len <= len || descends || is_raw(shared))
 		return NULL;
 	/* An ASCII byte is always a unit of its own. Another byte may complete a character, and so
 	 * change the spelling of the bytes before it. */
@@ -161,7 +167,7 @@ static int search_child(void *ctx, enum node_kind kind, struct wcs_slice bytes,
 		return SEARCH_END;
 	if (!chunk_behind(search->text, bytes))
 		return SEARCH_END;
-	chunk_split(search->pos->table, search->text, kind, bytes, &name);
+	chunk_split(search->pos, search->text, kind, bytes, &name);
 	if (name.place == CHUNK_AWAY) {
 		search->skip =
 			chunk_skip(search->pos->descends, search->text, &name, kind, bytes, &error);
@@ -187,7 +193,7 @@ static int memory_below(struct fs *fs, const struct pos *pos, struct wcs_slice t
 		    (child.len <= text.len || memcmp(child.data, text.data, text.len) != 0))
 			rc = -ENOENT;
 		if (rc == 0)
-			chunk_split(pos->table, text, NODE_CHUNK, child, &name);
+			chunk_split(pos, text, NODE_CHUNK, child, &name);
 	}
 	free((void *)child.data);
 	memdir_path_clear(&path);

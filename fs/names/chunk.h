@@ -26,8 +26,8 @@ struct chunk_name {
 	char component[NAMES_COMPONENT_MAX + 2]; /* with the '@' of a history */
 };
 
-/* Splits the name of a child of base for the directory `text` of it. table: of the base. */
-void chunk_split(struct wcs_table *table, struct wcs_slice text, enum node_kind kind,
+/* Splits the name of a child of base for the directory `text` of it. base: its position. */
+void chunk_split(const struct pos *base, struct wcs_slice text, enum node_kind kind,
 		 struct wcs_slice bytes, struct chunk_name *name);
 
 /* The first child of base whose name goes through the chunk directory text; *first is NULL if there
@@ -43,7 +43,7 @@ int chunk_stored(struct fs *fs, struct node *base, struct wcs_slice text, struct
 /*
  * A child to resume after. That skips all children in the same chunk directory below text as this
  * one; if this one is away, all that are away for the same reason. NULL: no such child is known, as
- * in descending order, go on with the next one; or *error is -ENOMEM.
+ * in descending order or of a segment behind "%=", go on with the next one; or *error is -ENOMEM.
  */
 struct child *chunk_skip(bool descends, struct wcs_slice text, const struct chunk_name *name,
 			 enum node_kind kind, struct wcs_slice bytes, int *error);

@@ -18,8 +18,7 @@ int number_text(const struct pos *pos, enum wcs_type type, char *text, struct wc
 	char unused[NUMBER_TEXT];
 	int64_t number;
 	size_t got;
-	int rc = wcs_value_open(pos->table, pos_key(pos), pos->family, pos->qualifier, pos->ts,
-				&value);
+	int rc = pos_value_open(pos, &value);
 
 	if (rc != 0)
 		return rc;

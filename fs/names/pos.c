@@ -67,18 +67,22 @@ int pos_of(const struct node *node, struct pos *pos)
 		pos->kind = node->kind;
 		pos->table = table ? node->table : NULL;
 		pos->delimiter = table ? wcs_table_delimiter(node->table) : 0;
+		pos->keys = table ? wcs_table_keys(node->table) : NULL;
 		pos->depth = pos->key_len = 0;
 		pos->family = NULL;
 		pos->qualifier = pos->chunk = (struct wcs_slice){0};
 		pos->ts = WCS_TS_NEWEST;
 		pos->view = NULL;
-		pos->descends = pos->at_view = false;
+		pos->descends = pos->at_view = pos->raw = false;
 		pos->chain = NULL;
 	}
 	if (node->kind == NODE_VIEWED) {
 		pos->view = node->view;
-		pos->descends ^=
-			strcmp(node->name, ".reverse") == 0 && node->parent->kind != NODE_VIEW;
+		if (node->parent->kind != NODE_VIEW && strcmp(node->name, ".reverse") == 0)
+			pos->descends = !pos->descends;
+		pos->raw = wcs_chain_raw(view_chain(node->view));
+		if (pos->raw)
+			pos->keys = NULL;
 	}
 	if (node->kind != NODE_CONTROL)
 		pos->at_view = node->kind == NODE_VIEWED;
@@ -147,6 +151,12 @@ int pos_row_scan(const struct pos *pos, const struct wcs_filter *filter, struct 
 	end[pos->key_len] = 0;
 	shown.chain = pos->chain;
 	return wcs_scan_open(pos->table, &range, 1, &shown, scan);
+}
+
+int pos_value_open(const struct pos *pos, struct wcs_value **value)
+{
+	return (pos->raw ? wcs_value_open_stored : wcs_value_open)(
+		pos->table, pos_key(pos), pos->family, pos->qualifier, pos->ts, value);
 }
 
 /* The n-th cell of the row that a filter lets through, n from 1. */

@@ -14,10 +14,11 @@
 
 struct pos {
 	enum node_kind kind;
-	bool versions;		 /* below /.versions */
-	struct wcs_table *table; /* borrowed from the table's node; NULL above it */
-	unsigned char delimiter; /* the table's, as it is now */
-	size_t depth;		 /* segments in the key; 0: no key */
+	bool versions;		     /* below /.versions */
+	struct wcs_table *table;     /* borrowed from the table's node; NULL above it */
+	unsigned char delimiter;     /* the table's, as it is now */
+	const struct wcs_keys *keys; /* the table's design; NULL: none, and below .raw */
+	size_t depth;		     /* segments in the key; 0: no key */
 	size_t key_len;
 	const char *family;	    /* NULL above it */
 	struct wcs_slice qualifier; /* of a cell, a history or a version */
@@ -25,6 +26,7 @@ struct pos {
 	int64_t ts;		    /* WCS_TS_NEWEST, or of a version */
 	struct view *view;	    /* of the nearest NODE_VIEWED; NULL: outside of views */
 	bool descends;		    /* its segments are in descending order */
+	bool raw;		    /* below .raw: the key is the engine's */
 	bool at_view;		    /* the node is the NODE_VIEWED, or a control file in it */
 	struct wcs_chain *chain;    /* of reads, see pos_enter; NULL: all */
 	char key[WCS_ROW_KEY_MAX];
@@ -55,6 +57,9 @@ static inline int pos_type(const struct pos *pos, enum wcs_type *type)
 {
 	return wcs_family_type(pos->table, pos->family, type);
 }
+
+/* As wcs_value_open, of the cell. */
+int pos_value_open(const struct pos *pos, struct wcs_value **value);
 
 /* Lets through the cells of the column. Borrows from pos and buf, which has room for
  * WCS_QUALIFIER_MAX + 1 bytes. */

@@ -7,6 +7,7 @@
 
 #include "lib/times.h"
 #include "store/chain/views.h"
+#include "store/keys/keys.h"
 
 enum { TABLE = 1 << NODE_TABLE, PREFIX = 1 << NODE_PREFIX, VIEWED = 1 << NODE_VIEWED };
 
@@ -29,6 +30,7 @@ static const struct {
 	{1 << NODE_POLICIES, CONTROL_TYPE, "type"},
 	{TABLE | PREFIX | VIEWED, CONTROL_COUNT, ".count"},
 	{TABLE, CONTROL_DELIMITER, ".delimiter"},
+	{TABLE, CONTROL_DESIGN, ".design"},
 	{TABLE | PREFIX, CONTROL_DROP, ".drop"},
 	{TABLE | PREFIX | VIEWED, CONTROL_KEYS, ".keys"},
 	{TABLE, CONTROL_PROTECTED, ".protected"},
@@ -123,7 +125,8 @@ static int parse_dotted(const struct node *dir, const struct pos *pos, const cha
 	const struct wcs_view_name *view = wcs_view_find(name + 1, len - 1);
 	bool viewed = dir->flags & NODE_F_VIEW;
 
-	if (pos->versions)
+	if (pos->versions ||
+	    (view && view->kind == WCS_STEP_RAW && (viewed || pos->kind != NODE_TABLE)))
 		return -EINVAL;
 	if (view)
 		take(child, view->argument ? NODE_VIEW : NODE_VIEWED, name, len);
@@ -151,6 +154,69 @@ static int parse_argument(const struct node *dir, const char *name, size_t len,
 	return 0;
 }
 
+/* Spells a segment that has a codec: as the codec shows it, or else behind "%=". A long name is
+ * always of that form, so that the names in a chunk directory are in the order of their bytes. */
+static size_t spell_coded(const struct pos *dir, struct wcs_slice bytes, char *name)
+{
+	const struct names_families families = {families_has, dir->table};
+	unsigned char shown[WCS_ROW_KEY_MAX + WCS_KEYS_SHOWN_MAX];
+	size_t len;
+
+	if (wcs_keys_decode(dir->keys, dir->depth, bytes, shown, &len)) {
+		len = names_encode(NAMES_SEGMENT, &families, shown, len, name);
+		if (len <= NAMES_CHUNK_MAX)
+			return len;
+	}
+	memcpy(name, "%=", 2);
+	return names_encode(NAMES_SEGMENT, NULL, bytes.data, bytes.len, name + 2) + 2;
+}
+
+/* The rest of "%=" and the bytes of a segment that its codec does not show, perhaps in chunks. */
+static int take_raw(struct spelled *child, const struct node *dir, const struct pos *pos,
+		    const char *name, size_t len)
+{
+	char spelled[SPELL_MAX + NAMES_COMPONENT_MAX];
+	size_t count, again;
+	int rc;
+
+	if (dir->kind != NODE_CHUNK && strcmp(name, "%=%") == 0)
+		take(child, NODE_PREFIX, name, len);
+	else if ((rc = take_joined(child, dir, NODE_PREFIX, NAMES_TEXT, NULL, name, len)) != 0 ||
+		 child->kind == NODE_CHUNK)
+		return rc;
+	again = child->bytes.len;
+	memcpy(spelled, child->buf, again);
+	if (names_decode(NAMES_SEGMENT, NULL, spelled + 2, again - 2, child->buf, &count) != 0)
+		return -EINVAL;
+	take(child, NODE_PREFIX, child->buf, count);
+	if (count > WCS_ROW_KEY_MAX)
+		return -ENAMETOOLONG;
+	/* A name that its codec shows is spelled so. */
+	count = spell_coded(pos, child->bytes, spelled + again);
+	return count == again && memcmp(spelled, spelled + again, count) == 0 ? 0 : -EINVAL;
+}
+
+static int parse_coded(const struct node *dir, const struct pos *pos, const char *name, size_t len,
+		       struct spelled *child)
+{
+	const struct names_families families = {families_has, pos->table};
+	unsigned char bytes[WCS_ROW_KEY_MAX + WCS_KEYS_SHOWN_MAX];
+	size_t count;
+	int rc;
+
+	if (dir->kind == NODE_CHUNK || strncmp(name, "%=", 2) == 0)
+		return take_raw(child, dir, pos, name, len);
+	rc = take_joined(child, dir, NODE_PREFIX, NAMES_SEGMENT, &families, name, len);
+	if (rc == 0 && child->kind == NODE_CHUNK)
+		return -EINVAL;
+	if (rc == 0)
+		rc = wcs_keys_encode(pos->keys, pos->depth, child->bytes, bytes, &count,
+				     &child->fault);
+	if (rc == 0)
+		take(child, NODE_PREFIX, (const char *)bytes, count);
+	return rc;
+}
+
 /* In a directory of segments: a control file, a view, a family, or a segment. In a chunk directory:
  * the rest of a segment. */
 static int parse_prefix(const struct node *dir, const struct pos *pos, const char *name, size_t len,
@@ -165,7 +231,10 @@ static int parse_prefix(const struct node *dir, const struct pos *pos, const cha
 	    take_joined(child, dir, NODE_FAMILY, NAMES_FAMILY, NULL, name, len) == 0 &&
 	    child->kind == NODE_FAMILY && wcs_family_exists(pos->table, child->bytes))
 		return pos->key_len > 0 ? 0 : -EINVAL;
-	rc = take_joined(child, dir, NODE_PREFIX, NAMES_SEGMENT, &families, name, len);
+	if (wcs_keys_coded(pos->keys, pos->depth))
+		rc = parse_coded(dir, pos, name, len, child);
+	else
+		rc = take_joined(child, dir, NODE_PREFIX, NAMES_SEGMENT, &families, name, len);
 	if (rc != 0)
 		return rc;
 	/* A segment that holds the delimiter would be two. */
@@ -272,6 +341,7 @@ int spell_parse(const struct node *dir, const struct pos *pos, const char *name,
 {
 	size_t len = strlen(name);
 
+	child->fault.text[0] = '\0';
 	if (len > NAMES_COMPONENT_MAX)
 		return -ENAMETOOLONG;
 	if (!dir->parent && (strcmp(name, ".rowfs") == 0 || strcmp(name, ".versions") == 0)) {
@@ -302,15 +372,17 @@ int spell_parse(const struct node *dir, const struct pos *pos, const char *name,
 	}
 }
 
-size_t spell_child(struct wcs_table *table, enum node_kind kind, struct wcs_slice bytes, char *name)
+size_t spell_child(const struct pos *dir, enum node_kind kind, struct wcs_slice bytes, char *name)
 {
-	struct names_families families = {families_has, table};
+	struct names_families families = {families_has, dir ? dir->table : NULL};
 	size_t len = 0;
 
 	switch (kind) {
 	case NODE_PREFIX:
-		return names_encode(NAMES_SEGMENT, table ? &families : NULL, bytes.data, bytes.len,
-				    name);
+		return wcs_keys_coded(dir->keys, dir->depth)
+			       ? spell_coded(dir, bytes, name)
+			       : names_encode(NAMES_SEGMENT, &families, bytes.data, bytes.len,
+					      name);
 	case NODE_FAMILY:
 	case NODE_POLICIES:
 		return names_encode(NAMES_FAMILY, NULL, bytes.data, bytes.len, name);
@@ -331,7 +403,11 @@ size_t spell_child(struct wcs_table *table, enum node_kind kind, struct wcs_slic
 
 size_t spell_node(const struct node *node, char *name)
 {
-	const struct node *table = node_up(node, NODE_TABLE);
+	struct pos dir;
 
-	return spell_child(table ? table->table : NULL, node->kind, node_name(node), name);
+	/* Only a segment depends on its directory, whose key was never too long. */
+	return spell_child(node->kind == NODE_PREFIX && pos_of(node_base(node->parent), &dir) == 0
+				   ? &dir
+				   : NULL,
+			   node->kind, node_name(node), name);
 }

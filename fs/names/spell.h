@@ -30,6 +30,7 @@ enum control {
 	CONTROL_PROTECTED, /* T/.protected */
 	CONTROL_COUNT,	   /* .count in T and below */
 	CONTROL_SPLITS,	   /* .splits in T and below */
+	CONTROL_DESIGN,	   /* T/.design */
 };
 
 /* The meaning of a name in its directory; the child need not exist. */
@@ -38,6 +39,7 @@ struct spelled {
 	enum control control; /* of NODE_CONTROL */
 	struct wcs_slice bytes;
 	char buf[SPELL_MAX + NAMES_COMPONENT_MAX]; /* holds bytes, with a NUL behind */
+	struct wcs_fault fault; /* why a codec does not take the name; empty: for another reason */
 };
 
 /* dir may be a chunk directory; pos is its position. -EINVAL: the name has no meaning there (a
@@ -53,10 +55,9 @@ bool spell_drafts(const struct node *dir, const char *name, struct spelled *chil
  * same name may spell a column, which then goes first. -EINVAL: it is not of that form. */
 int spell_temporary(const struct node *dir, const char *name, struct spelled *child);
 
-/* Writes the spelling of a child and a NUL; name has room for SPELL_MAX. table: NULL above tables.
- * Returns its length. */
-size_t spell_child(struct wcs_table *table, enum node_kind kind, struct wcs_slice bytes,
-		   char *name);
+/* Writes the spelling of a child and a NUL; name has room for SPELL_MAX. dir: the position of its
+ * directory; NULL: above tables, or of columns. Returns its length. */
+size_t spell_child(const struct pos *dir, enum node_kind kind, struct wcs_slice bytes, char *name);
 
 /* The same for a node. */
 size_t spell_node(const struct node *node, char *name);

@@ -225,12 +225,17 @@ void report_no_directory(struct fs *fs, const struct node *dir, const char *name
 {
 	char path[4096], list[FAMILIES_MAX], reason[768];
 	const struct node *table = node_up(dir, NODE_TABLE);
+	struct spelled child;
+	struct pos pos;
 
 	if ((dir->kind != NODE_TABLE && dir->kind != NODE_PREFIX) || name[0] == '.' ||
 	    (dir->flags & NODE_F_VIEW))
 		return;
 	list_families(table->table, list);
-	if (wcs_family_exists(table->table, (struct wcs_slice){name, strlen(name)}))
+	if (pos_of(dir, &pos) == 0 && spell_parse(dir, &pos, name, &child) == -EINVAL &&
+	    child.fault.text[0])
+		snprintf(reason, sizeof(reason), "%s", child.fault.text);
+	else if (wcs_family_exists(table->table, (struct wcs_slice){name, strlen(name)}))
 		snprintf(reason, sizeof(reason), REPORT_FAMILY);
 	else
 		snprintf(reason, sizeof(reason),
@@ -266,12 +271,12 @@ static bool has_raw_bytes(const char *name)
 	return utf8_prefix((const unsigned char *)name, len) < len;
 }
 
-/* Why the name has no meaning in that directory. */
-static const char *bad_name(const struct node *dir, struct pos *pos, const char *name)
+/* Why the name has no meaning in that directory; in child if its codec does not take it. */
+static const char *bad_name(const struct node *dir, struct pos *pos, const char *name,
+			    struct spelled *child)
 {
 	const struct wcs_slice bytes = {name, strlen(name)};
 	bool versions = pos->versions;
-	struct spelled child;
 
 	pos->versions = false;
 	if (pos->kind == NODE_ROOT)
@@ -282,9 +287,11 @@ static const char *bad_name(const struct node *dir, struct pos *pos, const char 
 		return "a version's name is its timestamp in microseconds, or a time like "
 		       "2024-01-31T10:00:00Z, not before 1970; a temporary file's starts with a "
 		       "dot";
-	if (pos->family && versions && spell_parse(dir, pos, name, &child) == 0)
+	if (spell_parse(dir, pos, name, child) == 0 && pos->family && versions)
 		return "in /.versions a family has only histories: column q is a directory q@, "
 		       "with its versions in it";
+	if (child->fault.text[0])
+		return child->fault.text;
 	if (bytes.len > NAMES_CHUNK_MAX && !names_is_chunk(name, bytes.len))
 		return "a directory's name of more than 230 bytes is split into directories, which "
 		       "rowfs-path prints";
@@ -306,10 +313,12 @@ static const char *bad_name(const struct node *dir, struct pos *pos, const char 
 
 int report_bad_name(struct fs *fs, const struct node *dir, const char *name)
 {
+	struct spelled child;
 	struct pos pos;
 	int rc = pos_of(dir, &pos);
 
-	return rc != 0 ? rc : report(fs, dir, name, 0, -EINVAL, "%s", bad_name(dir, &pos, name));
+	return rc != 0 ? rc
+		       : report(fs, dir, name, 0, -EINVAL, "%s", bad_name(dir, &pos, name, &child));
 }
 
 const char *report_words(int error)

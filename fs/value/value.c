@@ -47,8 +47,7 @@ int value_open(const struct pos *pos, struct value **value)
 		if (rc == 0)
 			rc = spool_write(&made->spool, NULL, text, (size_t)info.size, 0);
 	} else if (rc == 0) {
-		rc = wcs_value_open(pos->table, pos_key(pos), pos->family, pos->qualifier, pos->ts,
-				    &made->stored);
+		rc = pos_value_open(pos, &made->stored);
 		if (rc == 0)
 			info = *wcs_value_info(made->stored);
 	}

@@ -85,7 +85,7 @@ static struct wcs_line *sink_mount_other(const char *text, size_t len)
 	if (!memmem(text, len, "\"table", 6) && !memmem(text, len, "\"version", 8) &&
 	    !memmem(text, len, "\\u", 2))
 		return NULL;
-	if (wcs_line_parse(text, len, &line, NULL))
+	if (wcs_line_parse(text, len, NULL, &line, NULL))
 		return NULL;
 	if (line->kind != WCS_LINE_ROW)
 		return line;
@@ -314,7 +314,7 @@ static int sink_mount_row(struct sink *sink, const struct csv_row *row)
 		      sizeof(*piece->origins));
 
 	if (!rc)
-		rc = wcs_text_row(&piece->text, row->cells, row->count);
+		rc = wcs_text_row(&piece->text, NULL, row->cells, row->count);
 	if (rc)
 		return rc;
 	piece->origins[run->lines++] = row->line;

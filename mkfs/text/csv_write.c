@@ -325,7 +325,7 @@ static bool csv_start(struct csv_table *csv, const struct wcs_table_schema *tabl
 	csv->reader = NULL;
 	csv->exit_code = rows_start(csv->rows, table, key, WCS_EXPORT_CELLS);
 	if (csv->exit_code == PROGRAM_OK && !csv->rows->store &&
-	    wcs_reader_new(csv_text, csv->rows, &csv->reader) != 0)
+	    wcs_reader_new(csv_text, csv->rows, NULL, &csv->reader) != 0)
 		csv_fail(csv, "no memory");
 	return csv->exit_code == PROGRAM_OK;
 }

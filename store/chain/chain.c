@@ -103,6 +103,8 @@ static int chain_check(struct wcs_table *table, const struct wcs_chain *before,
 {
 	if (before != NULL && before->length >= WCS_CHAIN_MAX)
 		return wcs_fault_set(fault, -ELOOP, "a chain has at most %u views", WCS_CHAIN_MAX);
+	if (before != NULL && step->kind == WCS_STEP_RAW)
+		return wcs_fault_set(fault, -EINVAL, "it is only the first view, in the table");
 	if (step->bytes.len > WCS_ROW_KEY_MAX ||
 	    (step->within != NULL && step->within->len > WCS_ROW_KEY_MAX))
 		return wcs_fault_set(fault, -ENAMETOOLONG, "a row key has at most %u bytes",
@@ -167,6 +169,13 @@ bool chain_reversed(const struct wcs_chain *chain)
 	for (; chain != NULL; chain = chain->before)
 		reversed ^= chain->view->step.kind == WCS_STEP_REVERSE;
 	return reversed;
+}
+
+bool wcs_chain_raw(const struct wcs_chain *chain)
+{
+	while (chain != NULL && chain->before != NULL)
+		chain = chain->before;
+	return chain != NULL && chain->view->step.kind == WCS_STEP_RAW;
 }
 
 bool wcs_chain_moves(const struct wcs_chain *chain)

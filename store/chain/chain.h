@@ -28,6 +28,7 @@ enum wcs_step_kind {
 	WCS_STEP_PREFIX,  /* whose key begins with bytes */
 	WCS_STEP_FIRST,	  /* the first `number` rows in the order so far, of those below `within` */
 	WCS_STEP_LAST,	  /* the last ones */
+	WCS_STEP_RAW,	  /* keys are the engine's, as stored; only first; none of the fields */
 	WCS_STEP_REVERSE, /* the same rows in descending order; none of the fields */
 	WCS_STEP_SAMPLE,  /* rows whose key's hash is low: number / WCS_SAMPLE_WHOLE of all */
 	WCS_STEP_KEY,	  /* rows whose whole key matches the expression in bytes */
@@ -67,6 +68,9 @@ int wcs_chain_add(struct wcs_table *table, struct wcs_chain *before, const struc
 struct wcs_chain *wcs_chain_hold(struct wcs_chain *chain);
 void wcs_chain_free(struct wcs_chain *chain);
 
+/* Is RAW its first view? Then the keys of its reads, and of their results, are as the engine has
+ * them, with the table's salt. chain may be NULL. */
+bool wcs_chain_raw(const struct wcs_chain *chain);
 /* Does it depend on the rows that there are: has it FIRST or LAST? */
 bool wcs_chain_moves(const struct wcs_chain *chain);
 /* Does its FROM lie above its TO? Then it is empty. */

@@ -23,7 +23,9 @@
 
 #include "lib/names.h"
 #include "lib/times.h"
+#include "store/keys/keys.h"
 #include "store/rows.h"
+#include "store/table/table.h"
 
 static int refuse(struct wcs_fault *fault, size_t offset, const char *reason)
 {
@@ -100,6 +102,36 @@ static int parse_none(const struct wcs_view_text *argument, struct wcs_view_step
 	return argument->text.len == 0 ? 0 : refuse(fault, 0, "the view takes no argument");
 }
 
+/* The segments before those of a KEY. */
+static size_t segments_before(const struct wcs_view_text *argument)
+{
+	const unsigned char *bytes = argument->key ? argument->key->data : NULL;
+	size_t count = argument->key != NULL;
+
+	for (size_t i = 0; argument->key && i < argument->key->len; i++)
+		count += bytes[i] == argument->delimiter;
+	return count;
+}
+
+/* Appends the bytes of a shown form to those that the step has. */
+static int parse_shown(const struct wcs_view_text *argument, struct wcs_view_step *step,
+		       struct wcs_fault *fault)
+{
+	unsigned char bytes[WCS_ROW_KEY_MAX];
+	size_t len;
+	int rc = wcs_keys_parse(argument->keys, segments_before(argument), argument->text,
+				&argument->now, bytes, &len, fault);
+
+	if (rc == 0 && len > sizeof(step->bytes) - step->used)
+		return -ENAMETOOLONG;
+	if (rc != 0)
+		return rc;
+	if (len > 0)
+		memcpy(step->bytes + step->used, bytes, len);
+	step->used += len;
+	return 0;
+}
+
 static int parse_key(const struct wcs_view_text *argument, struct wcs_view_step *step,
 		     struct wcs_fault *fault)
 {
@@ -117,7 +149,11 @@ static int parse_key(const struct wcs_view_text *argument, struct wcs_view_step 
 			memcpy(step->bytes, argument->key->data, step->used);
 		step->bytes[step->used++] = argument->delimiter;
 	}
-	if (len > 1 || *(const char *)argument->text.data != '%')
+	if (argument->keys || memmem(argument->text.data, len, "%=", 2))
+		rc = len == 1 && *(const char *)argument->text.data == '%'
+			     ? 0
+			     : parse_shown(argument, step, fault);
+	else if (len > 1 || *(const char *)argument->text.data != '%')
 		rc = decode(argument, 0, len, step, &rest, fault);
 	step->step.bytes = (struct wcs_slice){step->bytes, step->used};
 	return rc;
@@ -257,6 +293,7 @@ static const struct wcs_view_name views[] = {
 	{"last", "N", WCS_VIEW_PLAIN, WCS_STEP_LAST, parse_number},
 	{"newest", "N", WCS_VIEW_PLAIN, WCS_STEP_NEWEST, parse_number},
 	{"prefix", "KEY", WCS_VIEW_KEY, WCS_STEP_PREFIX, parse_key},
+	{"raw", NULL, WCS_VIEW_PLAIN, WCS_STEP_RAW, parse_none},
 	{"reverse", NULL, WCS_VIEW_PLAIN, WCS_STEP_REVERSE, parse_none},
 	{"sample", "P", WCS_VIEW_PLAIN, WCS_STEP_SAMPLE, parse_share},
 	{"since", "TIME", WCS_VIEW_PLAIN, WCS_STEP_SINCE, parse_time},
@@ -303,9 +340,13 @@ int wcs_view_add(struct wcs_table *table, struct wcs_chain *before,
 		 const struct wcs_view_name *view, const struct wcs_view_text *argument,
 		 struct wcs_chain **chain, struct wcs_fault *fault)
 {
+	struct wcs_view_text shown = *argument;
 	struct wcs_view_step step;
-	int rc = wcs_view_parse(view, argument, &step, fault);
+	int rc;
 
+	shown.keys = wcs_chain_raw(before) ? NULL : wcs_table_keys(table);
+	shown.now = store_now(table->store);
+	rc = wcs_view_parse(view, &shown, &step, fault);
 	if (rc != 0)
 		return rc;
 	rc = wcs_chain_add(table, before, &step.step, chain, fault);
@@ -408,12 +449,27 @@ int wcs_view_chain(struct wcs_table *table, const char *text, struct wcs_chain *
 
 /* ---- Keys -------------------------------------------------------------------------------- */
 
-/* Spells the bytes as KEY in one piece; the caller frees it. NULL: no memory. */
-static char *spell(struct wcs_slice bytes)
+/* Spells a row as KEY, without the bytes before it, in one piece; the caller frees it. NULL: no
+ * memory. */
+static char *spell(const struct wcs_keys *keys, struct wcs_slice row, size_t before)
 {
-	char *text = wcs_text_encode(bytes), *whole, *to;
+	char *first =
+		before > 0 ? wcs_keys_text(keys, (struct wcs_slice){row.data, before - 1}) : NULL;
+	char *shown = wcs_keys_text(keys, row), *text = shown, *whole, *to;
 	size_t len = text ? strlen(text) : 0;
-	bool dots = len > 0 && len <= 2 && strspn(text, ".") == len;
+	bool dots;
+
+	if (before > 0 && !first) {
+		free(shown);
+		return NULL;
+	}
+	if (first && shown) { /* a delimiter that is no control byte is as it is */
+		text += strlen(first);
+		text += *text == '%' ? 3 : 1;
+		len = strlen(text);
+	}
+	free(first);
+	dots = len > 0 && len <= 2 && strspn(text, ".") == len;
 
 	whole = text ? malloc(3 * len + 2) : NULL;
 	to = whole;
@@ -425,12 +481,12 @@ static char *spell(struct wcs_slice bytes)
 	}
 	if (whole)
 		strcpy(to, len == 0 ? "%" : "");
-	free(text);
+	free(shown);
 	return whole;
 }
 
-int wcs_view_key(struct wcs_slice row, const struct wcs_slice *key, unsigned char delimiter,
-		 char **text)
+int wcs_view_key(const struct wcs_keys *keys, struct wcs_slice row, const struct wcs_slice *key,
+		 unsigned char delimiter, char **text)
 {
 	size_t before = key ? key->len + 1 : 0, at = 0, len, used = 0, component_len;
 	const unsigned char *bytes = row.data;
@@ -440,7 +496,7 @@ int wcs_view_key(struct wcs_slice row, const struct wcs_slice *key, unsigned cha
 	    (key && (bytes[key->len] != delimiter ||
 		     (key->len > 0 && memcmp(bytes, key->data, key->len) != 0))))
 		return -ENOENT;
-	whole = spell((struct wcs_slice){bytes + before, row.len - before});
+	whole = spell(keys, row, before);
 	len = whole ? strlen(whole) : 0;
 	made = whole ? malloc(len + 2 * (len / (NAMES_CHUNK_MAX / 2) + 1) + 5) : NULL;
 	while (made && at < len) {

@@ -20,6 +20,8 @@ struct wcs_view_text {
 	struct wcs_slice text;	     /* as spelled, without the joints of chunks */
 	const struct wcs_slice *key; /* of the directory; NULL: it is the table's */
 	unsigned char delimiter;     /* of the table */
+	const struct wcs_keys *keys; /* its design, in whose shown form a KEY is; NULL: none */
+	int64_t now;		     /* the present, for times in a KEY */
 };
 
 /* A step with the memory that it points to, so it must not be copied; `within` borrows the key. */
@@ -61,7 +63,8 @@ const struct wcs_view_name *wcs_view_find(const char *name, size_t len);
 int wcs_view_parse(const struct wcs_view_name *view, const struct wcs_view_text *argument,
 		   struct wcs_view_step *step, struct wcs_fault *fault);
 
-/* The chain before (NULL: none) and the view, as wcs_chain_add, with faults as above. */
+/* The chain before (NULL: none) and the view, as wcs_chain_add, with faults as above. The design
+ * and the present are those of the table. */
 int wcs_view_add(struct wcs_table *table, struct wcs_chain *before,
 		 const struct wcs_view_name *view, const struct wcs_view_text *argument,
 		 struct wcs_chain **chain, struct wcs_fault *fault);
@@ -73,8 +76,8 @@ int wcs_view_chain(struct wcs_table *table, const char *text, struct wcs_chain *
 		   struct wcs_fault *fault);
 
 /* Spells a row key as KEY below a directory, with the joints of chunks; the caller frees *text.
- * -ENOENT: no KEY there names it; -ENOMEM. */
-int wcs_view_key(struct wcs_slice row, const struct wcs_slice *key, unsigned char delimiter,
-		 char **text);
+ * keys: the table's design; NULL: none. -ENOENT: no KEY there names it; -ENOMEM. */
+int wcs_view_key(const struct wcs_keys *keys, struct wcs_slice row, const struct wcs_slice *key,
+		 unsigned char delimiter, char **text);
 
 #endif

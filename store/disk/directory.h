@@ -15,8 +15,9 @@
 #define DIRECTORY_TABLES_NEW "TABLES.new" /* one being made */
 #define DIRECTORY_ANEW	     "data.new"	  /* beside it, while a repair rebuilds it */
 #define DIRECTORY_TORN	     "torn-"	  /* prefix of pieces that a repair cut from files in it */
-#define DIRECTORY_FORMAT     2		  /* the newest that is known */
+#define DIRECTORY_FORMAT     3		  /* the newest that is known */
 #define DIRECTORY_PROTECTS   2		  /* the format from which on a table may be protected */
+#define DIRECTORY_KEYS	     3		  /* and may have a key design */
 #define DIRECTORY_ENGINE_MAX 32		  /* bytes of an engine's name, with its NUL */
 
 /* The content of a marker. */

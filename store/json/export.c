@@ -12,6 +12,7 @@
  */
 #include "lib/utf8.h"
 #include "store/backend.h"
+#include "store/chain/chain.h"
 #include "store/json/row_json_write.h"
 #include "store/rows.h"
 #include "store/table/table.h"
@@ -93,6 +94,7 @@ int wcs_export_open(struct wcs_table *table, const struct wcs_slice *key, enum w
 	made->table = table_hold(table);
 	made->state = 1;
 	made->writer.line_max = kind == WCS_EXPORT_ROWS ? WCS_EXPORT_LINE_MAX : 0;
+	made->writer.keys = wcs_chain_raw(chain) ? NULL : wcs_table_keys(table);
 	rc = wcs_subtree_init(&subtree, key, wcs_table_delimiter(table));
 	if (rc == 0)
 		rc = wcs_scan_open(table, subtree.ranges,
@@ -264,7 +266,8 @@ static inline bool export_fits(struct wcs_export *exported, size_t room)
 			exported->state = rc;
 	}
 	value = cell->info.size <= WCS_VALUE_INLINE ? cell->value.len : EXPORT_PIECE;
-	return exported->state > 0 && wcs_row_write_head(cell) + WCS_ROW_WRITE_VALUE(value) <= room;
+	return exported->state > 0 &&
+	       wcs_row_write_head(&exported->writer, cell) + WCS_ROW_WRITE_VALUE(value) <= room;
 }
 
 static inline void export_take_step(struct wcs_export *exported)

@@ -20,6 +20,8 @@ struct row_json {
 	struct wcs_line line; /* borrows from the text and its bytes */
 	struct wcs_json_text in;
 	size_t entries_left; /* columns and cells that the line may have */
+	const struct wcs_keys *keys;
+	unsigned char *key; /* room for one, of a shown form; NULL: none yet */
 };
 
 /* Takes the JSON of one column below "families", "delete" and so on. */
@@ -320,13 +322,33 @@ static int row_json_families(struct row_json *row, const struct wcs_json_at *at,
 	return rc;
 }
 
+/* The shown form of a key becomes its bytes. */
+static int row_json_shown(struct row_json *row, const struct wcs_json_at *at, struct wcs_slice *key)
+{
+	struct wcs_fault why = {0};
+	int rc;
+
+	if (!row->key)
+		row->key = malloc(WCS_ROW_KEY_MAX);
+	if (!row->key)
+		return -ENOMEM;
+	rc = wcs_keys_parse(row->keys, 0, *key, NULL, row->key, &key->len, &why);
+	if (rc == -ENAMETOOLONG) /* as any key that is too long */
+		key->len = WCS_ROW_KEY_MAX + 1;
+	else if (rc != 0)
+		return row_json_wrong(row, at, why.text);
+	key->data = row->key;
+	return 0;
+}
+
 static int row_json_key(struct row_json *row, const struct wcs_json_at *at)
 {
 	struct wcs_slice key;
 	int rc = wcs_json_string(&row->in, at, "must be text in quotes", &key);
 
 	if (rc == 0)
-		rc = row_json_name(row, at, &key);
+		rc = row->keys || memmem(key.data, key.len, "%=", 2) ? row_json_shown(row, at, &key)
+								     : row_json_name(row, at, &key);
 	if (rc != 0)
 		return rc;
 	if (key.len == 0)
@@ -405,7 +427,8 @@ static int row_json_line(struct row_json *row)
 	return rc;
 }
 
-int wcs_line_parse(const char *text, size_t len, struct wcs_line **line, struct wcs_fault *fault)
+int wcs_line_parse(const char *text, size_t len, const struct wcs_keys *keys,
+		   struct wcs_line **line, struct wcs_fault *fault)
 {
 	struct row_json *row = *line ? (struct row_json *)*line : calloc(1, sizeof(*row));
 	int rc;
@@ -419,6 +442,7 @@ int wcs_line_parse(const char *text, size_t len, struct wcs_line **line, struct 
 	wcs_schema_free(row->line.schema);
 	row->line = (struct wcs_line){.kind = WCS_LINE_ROW, .mutation = row->line.mutation};
 	wcs_mutation_clear(row->line.mutation);
+	row->keys = keys;
 	row->entries_left = wcs_json_limited() / ROW_JSON_ENTRY;
 	rc = wcs_json_start(&row->in, text, len, fault);
 	if (rc == 0)
@@ -444,5 +468,6 @@ void wcs_line_free(struct wcs_line *line)
 	wcs_mutation_free(line->mutation);
 	wcs_schema_free(line->schema);
 	wcs_json_free(&row->in);
+	free(row->key);
 	free(row);
 }

@@ -32,6 +32,8 @@ struct wcs_reader {
 	char digits[24];	   /* of a number */
 	unsigned char names[3][WCS_QUALIFIER_MAX];
 	unsigned char spelled[3 * WCS_QUALIFIER_MAX]; /* the longest name with %XX */
+	const struct wcs_keys *keys;
+	unsigned char key[WCS_ROW_KEY_MAX]; /* of a shown form */
 	unsigned char room[64u << 10];
 };
 
@@ -79,8 +81,13 @@ static int row_read_name(struct wcs_reader *reader, enum wcs_part part)
 		memcpy(reader->spelled + name.len, run.data, run.len);
 		name.len += run.len;
 	}
-	if (rc != 0 || wcs_text_decode(name.data, name.len, reader->spelled, &name.len) != 0 ||
-	    name.len > most[part] || (name.len == 0 && part != WCS_PART_QUALIFIER))
+	if (rc == 0 && part == WCS_PART_ROW && reader->keys) {
+		rc = wcs_keys_parse(reader->keys, 0, name, NULL, reader->key, &name.len, NULL);
+		name.data = reader->key;
+	} else if (rc == 0) {
+		rc = wcs_text_decode(name.data, name.len, reader->spelled, &name.len);
+	}
+	if (rc != 0 || name.len > most[part] || (name.len == 0 && part != WCS_PART_QUALIFIER))
 		return -EINVAL;
 	if (part < reader->cell.differs && wcs_slice_compare(name, *slices[part]) != 0)
 		reader->cell.differs = part;
@@ -246,7 +253,7 @@ int wcs_reader_next(struct wcs_reader *reader, struct wcs_cell *cell)
 }
 
 int wcs_reader_new(int (*read)(void *ctx, void *buf, size_t len, size_t *got), void *ctx,
-		   struct wcs_reader **reader)
+		   const struct wcs_keys *keys, struct wcs_reader **reader)
 {
 	struct wcs_reader *made = calloc(1, sizeof(*made));
 
@@ -256,6 +263,7 @@ int wcs_reader_new(int (*read)(void *ctx, void *buf, size_t len, size_t *got), v
 	made->json.at = made->json.end = made->room;
 	made->read = read;
 	made->ctx = ctx;
+	made->keys = keys;
 	made->cell.info.size = UINT64_MAX;
 	*reader = made;
 	return 0;

@@ -184,7 +184,14 @@ static unsigned char *write_row(struct wcs_row_writer *writer, struct wcs_slice 
 	writer->from = to;
 	writer->passed = 0;
 	to = WRITE_LITERAL(to, "{\"key\":\"");
-	to = write_text(to, row.data, row.len, SPELL_NAME);
+	if (writer->keys) {
+		char shown[WCS_KEYS_TEXT_MAX(WCS_ROW_KEY_MAX)];
+
+		to = write_text(to, (unsigned char *)shown, wcs_keys_show(writer->keys, row, shown),
+				SPELL_PIECE);
+	} else {
+		to = write_text(to, row.data, row.len, SPELL_NAME);
+	}
 	return WRITE_LITERAL(to, "\",\"families\":{");
 }
 
@@ -257,7 +264,10 @@ void wcs_row_write_finish(struct wcs_row_writer *writer)
 
 void wcs_row_write_key(struct wcs_row_writer *writer, struct wcs_slice key)
 {
-	writer->to = write_text(writer->to, key.data, key.len, SPELL_KEY);
+	if (writer->keys)
+		writer->to += wcs_keys_show(writer->keys, key, (char *)writer->to);
+	else
+		writer->to = write_text(writer->to, key.data, key.len, SPELL_KEY);
 	*writer->to++ = '\n';
 }
 
@@ -338,14 +348,15 @@ void wcs_row_write_end(struct wcs_row_writer *writer)
 
 /* ---- Rows of a caller -------------------------------------------------------------------- */
 
-int wcs_text_row(struct wcs_text *text, const struct wcs_cell *cells, size_t count)
+int wcs_text_row(struct wcs_text *text, const struct wcs_keys *keys, const struct wcs_cell *cells,
+		 size_t count)
 {
-	struct wcs_row_writer writer = {.in_row = false};
+	struct wcs_row_writer writer = {.keys = keys};
 	size_t len = text->len;
 
 	for (size_t i = 0; i < count; i++) {
-		size_t most =
-			wcs_row_write_head(&cells[i]) + WCS_ROW_WRITE_VALUE(cells[i].value.len);
+		size_t most = wcs_row_write_head(&writer, &cells[i]) +
+			      WCS_ROW_WRITE_VALUE(cells[i].value.len);
 
 		if (grow(&text->bytes, &text->room, len + most, TEXT_ROOM, 1))
 			return -ENOMEM;

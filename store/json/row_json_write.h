@@ -3,27 +3,24 @@
 #ifndef WCS_ROW_JSON_WRITE_H
 #define WCS_ROW_JSON_WRITE_H
 
-#include "store/store.h"
+#include "store/keys/keys.h"
 
 /* The most bytes that a call writes: before a value (a byte of a name becomes three), and of len
  * bytes of a value (a byte becomes six). */
-#define WCS_ROW_WRITE_HEAD	 (3u * (WCS_ROW_KEY_MAX + WCS_QUALIFIER_MAX) + WCS_FAMILY_NAME_MAX + 256u)
+#define WCS_ROW_WRITE_HEAD                                                                         \
+	(2 * WCS_KEYS_TEXT_MAX(WCS_ROW_KEY_MAX) + 3u * WCS_QUALIFIER_MAX + WCS_FAMILY_NAME_MAX +   \
+	 256u)
 #define WCS_ROW_WRITE_VALUE(len) (6u * (size_t)(len) + 8u)
-
-/* The same before the value of that cell. */
-static inline size_t wcs_row_write_head(const struct wcs_cell *cell)
-{
-	return 3 * (cell->row.len + cell->qualifier.len) + cell->family.len + 256;
-}
 
 /*
  * Writes the cells of rows, in the order of a scan, as lines of JSON. The caller provides the room
  * behind `to`, which every call advances. All zero: nothing is written yet.
  */
 struct wcs_row_writer {
-	unsigned char *to;	   /* set by wcs_row_write_to */
-	const unsigned char *from; /* start of the line's part in the room */
-	uint64_t passed;	   /* bytes of the line before that part */
+	const struct wcs_keys *keys; /* the design of the table whose keys are shown; NULL: none */
+	unsigned char *to;	     /* set by wcs_row_write_to */
+	const unsigned char *from;   /* start of the line's part in the room */
+	uint64_t passed;	     /* bytes of the line before that part */
 	uint64_t line_max;  /* a line of more bytes ends before the next cell; 0: with its row */
 	uint64_t row_bytes; /* of the row's values so far */
 	bool in_row;
@@ -34,6 +31,15 @@ struct wcs_row_writer {
 	size_t ts_len;
 	int64_t ts;
 };
+
+/* The bytes that it writes before the value of that cell, at most. */
+static inline size_t wcs_row_write_head(const struct wcs_row_writer *writer,
+					const struct wcs_cell *cell)
+{
+	size_t key = writer->keys ? 2 * WCS_KEYS_TEXT_MAX(cell->row.len) : 3 * cell->row.len;
+
+	return key + 3 * cell->qualifier.len + cell->family.len + 256;
+}
 
 /* Moves `to` to the start of a room. */
 void wcs_row_write_to(struct wcs_row_writer *writer, unsigned char *room);

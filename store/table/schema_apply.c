@@ -19,6 +19,13 @@ static int schema_copy_table(const struct wcs_table *table, struct wcs_table_sch
 {
 	int rc = table_describe(table, table->families, table->family_count, copy);
 
+	if (copy->keys != NULL) {
+		copy->keys = malloc(sizeof(*copy->keys));
+		if (copy->keys != NULL)
+			*copy->keys = *wcs_table_keys(table);
+		else
+			rc = -ENOMEM;
+	}
 	for (size_t i = 0; i < copy->family_count; i++) {
 		copy->families[i].gc = strdup(copy->families[i].gc);
 		if (copy->families[i].gc == NULL)
@@ -60,13 +67,18 @@ static int schema_fail_count(struct wcs_fault *fault, const char *table)
 			     WCS_TABLES_MAX);
 }
 
-static int schema_fail_delimiter(struct wcs_fault *fault, int rc, const char *table)
+/* why: of -EINVAL. */
+static int schema_fail_layout(struct wcs_fault *fault, int rc, const char *table,
+			      const struct wcs_fault *why)
 {
-	if (rc == -ENOTEMPTY)
-		return wcs_fault_set(fault, rc,
-				     "table %s: its delimiter cannot change while it has rows",
-				     table);
-	return wcs_fault_set(fault, rc, "table %s: its delimiter: %s", table, strerror(-rc));
+	return wcs_fault_set(
+		fault, rc, "table %s: %s", table,
+		rc == -EINVAL	   ? why->text
+		: rc == -ENOTEMPTY ? "its delimiter and keys cannot change while it has rows"
+		: rc == -EBUSY	   ? "its delimiter and keys cannot change while it stores "
+				     "cells that its policies hide, until the garbage "
+				     "collector has run"
+				   : strerror(-rc));
 }
 
 static int schema_fail_change(struct wcs_fault *fault, int rc, const char *table,
@@ -82,14 +94,15 @@ static int schema_fail_change(struct wcs_fault *fault, int rc, const char *table
 static int schema_look_table(struct wcs_table *table, const struct wcs_table_schema *wanted,
 			     struct wcs_fault *fault)
 {
+	struct wcs_fault why = {0};
 	int rc = table_lock(table);
+	bool differs;
 
 	if (rc != 0)
 		return rc;
-	if (wanted->delimiter != 0 && wanted->delimiter != table->delimiter)
-		rc = table_check_shown(table, NULL);
+	rc = table_check_layout(table, wanted->delimiter, wanted->keys, &differs, &why);
 	if (rc != 0)
-		schema_fail_delimiter(fault, rc, wanted->name);
+		schema_fail_layout(fault, rc, wanted->name, &why);
 	for (size_t i = 0; rc == 0 && i < wanted->family_count; i++) {
 		const struct wcs_family *family = &wanted->families[i];
 
@@ -141,12 +154,11 @@ static int schema_protect(struct wcs_table *table, bool protect, struct wcs_faul
 static int schema_apply_table(struct wcs_table *table, const struct wcs_table_schema *wanted,
 			      struct wcs_fault *fault)
 {
-	int rc = 0;
+	struct wcs_fault why = {0};
+	int rc = table_set_layout(table, wanted->delimiter, wanted->keys, &why);
 
-	if (wanted->delimiter != 0)
-		rc = wcs_table_set_delimiter(table, wanted->delimiter);
 	if (rc != 0)
-		return schema_fail_delimiter(fault, rc, wanted->name);
+		return schema_fail_layout(fault, rc, wanted->name, &why);
 	if (wanted->protection == WCS_UNPROTECTED)
 		rc = schema_protect(table, false, fault);
 	for (size_t i = 0; rc == 0 && i < wanted->family_count; i++) {

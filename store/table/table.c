@@ -48,10 +48,46 @@ void table_unlock(struct wcs_table *table)
 	pthread_mutex_unlock(&table->admin);
 }
 
+/* A design that the table has or had. */
+struct table_keys {
+	struct table_keys *before;
+	struct wcs_keys keys;
+};
+
+int table_adopt_keys(struct wcs_table *table, const struct wcs_keys *keys, unsigned char delimiter)
+{
+	struct table_keys *made;
+
+	if (wcs_keys_equal(keys, NULL)) {
+		atomic_store(&table->keys, NULL);
+		return 0;
+	}
+	made = malloc(sizeof(*made));
+	if (made == NULL)
+		return -ENOMEM;
+	made->keys = *keys;
+	made->keys.delimiter = delimiter;
+	made->before = table->designs;
+	table->designs = made;
+	atomic_store(&table->keys, &made->keys);
+	return 0;
+}
+
+const struct wcs_keys *wcs_table_keys(const struct wcs_table *table)
+{
+	return atomic_load_explicit(&table->keys, memory_order_acquire);
+}
+
 static void table_free(struct wcs_table *table)
 {
 	if (table == NULL)
 		return;
+	while (table->designs != NULL) {
+		struct table_keys *design = table->designs;
+
+		table->designs = design->before;
+		free(design);
+	}
 	for (size_t i = 0; i < table->family_count; i++) {
 		hidden_end(table, table->families[i]);
 		family_free(table->families[i]);
@@ -110,7 +146,8 @@ int table_new(struct wcs_store *store, const struct wcs_table_schema *schema,
 	struct wcs_table *table;
 	int rc;
 
-	if (!wcs_table_name_valid(schema->name) || !wcs_delimiter_valid(schema->delimiter))
+	if (!wcs_table_name_valid(schema->name) || !wcs_delimiter_valid(schema->delimiter) ||
+	    (schema->keys != NULL && wcs_keys_check(schema->keys, schema->delimiter, NULL) != 0))
 		return -EINVAL;
 	table = calloc(1, sizeof(*table));
 	if (table == NULL)
@@ -120,6 +157,7 @@ int table_new(struct wcs_store *store, const struct wcs_table_schema *schema,
 	table->created = schema->created;
 	table->delimiter = schema->delimiter;
 	table->protected = schema->protection == WCS_PROTECTED;
+	atomic_init(&table->keys, NULL);
 	atomic_init(&table->handles, 1);
 	pthread_mutex_init(&table->admin, NULL);
 	pthread_rwlockattr_init(&attr);
@@ -131,6 +169,8 @@ int table_new(struct wcs_store *store, const struct wcs_table_schema *schema,
 	table->families = calloc(schema->family_count + 1, sizeof(struct table_family *));
 	if (table->families != NULL)
 		rc = table_fill_families(table, schema);
+	if (rc == 0)
+		rc = table_adopt_keys(table, schema->keys, schema->delimiter);
 	if (rc != 0) {
 		table_free(table);
 		return rc;
@@ -168,6 +208,7 @@ int table_describe(const struct wcs_table *table, struct table_family *const *fa
 	described->delimiter = table->delimiter;
 	described->protection = table->protected ? WCS_PROTECTED : WCS_UNPROTECTED;
 	described->created = table->created;
+	described->keys = (struct wcs_keys *)wcs_table_keys(table);
 	described->family_count = 0;
 	described->families = calloc(count + 1, sizeof(*described->families));
 	if (described->families == NULL)

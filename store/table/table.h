@@ -11,6 +11,7 @@
 #define WCS_TABLE_H
 
 #include "store/backend.h"
+#include "store/keys/keys.h"
 #include "store/policy/view.h"
 
 #include <pthread.h>
@@ -66,16 +67,21 @@ struct wcs_table {
 	size_t family_count;
 	struct table_family **families; /* by name */
 	struct wcs_policies *policies;	/* of the families */
+	/* NULL: a plain table. Read without the gate; see wcs_table_keys. */
+	_Atomic(const struct wcs_keys *) keys;
+	struct table_keys *designs; /* that it has or had; freed with the table */
 };
 
 /* A change of a table's description. */
 struct table_edit {
-	size_t at;		   /* in families */
-	bool removes;		   /* the family at `at` goes */
-	struct table_family *adds; /* comes in its place, or before it; the edit's until made */
-	unsigned char delimiter;   /* 0: as it is */
+	size_t at;		     /* in families */
+	bool removes;		     /* the family at `at` goes */
+	struct table_family *adds;   /* comes in its place, or before it; the edit's until made */
+	unsigned char delimiter;     /* 0: as it is */
+	const struct wcs_keys *keys; /* NULL: as it is */
 	enum wcs_protection protection; /* open: as it is */
-	bool needs_empty; /* the family at `at` must hold no cell; of the delimiter: the table */
+	bool needs_empty; /* the family at `at` must hold no cell; of delimiter and keys: the table
+			   */
 };
 
 /* One line to the store's log. */
@@ -155,13 +161,25 @@ int table_make(struct wcs_store *store, const struct wcs_table_schema *schema);
  * described->families, and has entered the table or holds admin. -ENOMEM: it has no families. */
 int table_describe(const struct wcs_table *table, struct table_family *const *families,
 		   size_t count, struct wcs_table_schema *described);
-/* Has the family (NULL: the table) no cell but hidden ones? -ENOTEMPTY. The caller holds admin. */
+/* Has the family no cell but hidden ones? -ENOTEMPTY. The caller holds admin. */
 int table_check_shown(struct wcs_table *table, const struct table_family *family);
+/* Has the table no cell at all? -ENOTEMPTY; -EBUSY: only hidden ones. The caller holds admin. */
+int table_check_empty(struct wcs_table *table);
+/* May the table's delimiter (0: as it is) and design (NULL: as it is) become these? Sets *differs.
+ * Errors as of wcs_table_set_keys. The caller holds admin. */
+int table_check_layout(struct wcs_table *table, unsigned char delimiter,
+		       const struct wcs_keys *keys, bool *differs, struct wcs_fault *fault);
+/* Sets both. */
+int table_set_layout(struct wcs_table *table, unsigned char delimiter, const struct wcs_keys *keys,
+		     struct wcs_fault *fault);
 /* Makes the edit, durably. The caller holds the table's admin. -ENOTEMPTY, -EBUSY. */
 int table_change(struct wcs_table *table, struct table_edit *edit);
 /* Takes the gate for reading. -ENOENT: the table was removed; the gate is not held then. */
 int table_enter(struct wcs_table *table);
 void table_leave(struct wcs_table *table);
+/* Gives the table another design, or none if that is plain. It is copied, with the delimiter. The
+ * caller holds the gate, or has the only handle. -ENOMEM. */
+int table_adopt_keys(struct wcs_table *table, const struct wcs_keys *keys, unsigned char delimiter);
 /* The present view of the table. The caller has entered it; the view is valid until it leaves, or
  * as long as it holds the policies. */
 struct wcs_view table_view(const struct wcs_table *table);

@@ -57,6 +57,16 @@ int table_check_shown(struct wcs_table *table, const struct table_family *family
 	return table_check_view(table, &view, family);
 }
 
+int table_check_empty(struct wcs_table *table)
+{
+	const struct wcs_view all = {.policies = NULL};
+	int rc = table_check_shown(table, NULL);
+
+	if (rc == 0)
+		rc = table_check_view(table, &all, NULL) == -ENOTEMPTY ? -EBUSY : 0;
+	return rc;
+}
+
 /* Deletes the cells that the policies hide. */
 static int table_collect(struct wcs_table *table, struct wcs_policies *policies)
 {
@@ -81,16 +91,12 @@ static int table_collect(struct wcs_table *table, struct wcs_policies *policies)
 	return rc;
 }
 
-/* Deletes the hidden cells of the family (NULL: of all). The caller holds admin. */
+/* Deletes the hidden cells of the family. The caller holds admin. */
 static int table_collect_hidden(struct wcs_table *table, struct table_family *family)
 {
 	struct wcs_policies *policies = NULL;
-	int rc = 0;
+	int rc = wcs_policies_new(&family->family, 1, &policies);
 
-	if (family != NULL)
-		rc = wcs_policies_new(&family->family, 1, &policies);
-	else
-		policies = wcs_policies_hold(table->policies);
 	if (rc == 0 && policies != NULL)
 		rc = table_collect(table, policies);
 	wcs_policies_drop(policies);
@@ -130,6 +136,9 @@ static int table_change_edited(const struct wcs_table *table, const struct table
 	}
 	if (edit->delimiter != 0)
 		described->delimiter = edit->delimiter;
+	if (edit->keys != NULL)
+		described->keys =
+			wcs_keys_equal(edit->keys, NULL) ? NULL : (struct wcs_keys *)edit->keys;
 	if (edit->protection != WCS_PROTECTION_OPEN)
 		described->protection = edit->protection;
 	*families = next;
@@ -142,14 +151,19 @@ static int table_change_adopt(struct wcs_table *table, struct table_edit *edit,
 			      const struct wcs_table_schema *described)
 {
 	struct table_family *gone = edit->removes ? table->families[edit->at] : NULL;
+	const struct wcs_keys *keys = wcs_table_keys(table);
 	struct wcs_policies *policies;
 	int rc = wcs_policies_new(described->families, described->family_count, &policies);
 
 	if (rc != 0)
 		return rc;
-	rc = table->store->engine.backend->table_put(table->store->engine.db, &table->id,
-						     described);
+	if (edit->delimiter != 0 || edit->keys != NULL)
+		rc = table_adopt_keys(table, described->keys, described->delimiter);
+	if (rc == 0)
+		rc = table->store->engine.backend->table_put(table->store->engine.db, &table->id,
+							     described);
 	if (rc != 0) {
+		atomic_store(&table->keys, keys);
 		wcs_policies_drop(policies);
 		return rc;
 	}
@@ -183,8 +197,9 @@ int table_change(struct wcs_table *table, struct table_edit *edit)
 		rc = wcs_store_sync(table->store);
 		before = table_writes(table, watched);
 		if (rc == 0 && edit->needs_empty)
-			rc = table_check_shown(table, watched);
-		if (rc == 0 && edit->needs_empty)
+			rc = watched != NULL ? table_check_shown(table, watched)
+					     : table_check_empty(table);
+		if (rc == 0 && edit->needs_empty && watched != NULL)
 			rc = table_collect_hidden(table, watched);
 		if (rc != 0)
 			break;
@@ -223,20 +238,45 @@ int wcs_family_drop(struct wcs_table *table, const char *name)
 	return rc;
 }
 
-int wcs_table_set_delimiter(struct wcs_table *table, unsigned char delimiter)
+int table_check_layout(struct wcs_table *table, unsigned char delimiter,
+		       const struct wcs_keys *keys, bool *differs, struct wcs_fault *fault)
 {
-	struct table_edit edit = {.delimiter = delimiter, .needs_empty = true};
-	int rc;
+	const struct wcs_keys *present = wcs_table_keys(table), *wanted = keys ? keys : present;
+	unsigned char byte = delimiter != 0 ? delimiter : table->delimiter;
+	int rc = wanted != NULL ? wcs_keys_check(wanted, byte, fault) : 0;
 
-	if (!wcs_delimiter_valid(delimiter))
-		return -EINVAL;
-	rc = table_lock(table);
+	*differs = byte != table->delimiter || !wcs_keys_equal(wanted, present);
+	return rc == 0 && *differs ? table_check_empty(table) : rc;
+}
+
+int table_set_layout(struct wcs_table *table, unsigned char delimiter, const struct wcs_keys *keys,
+		     struct wcs_fault *fault)
+{
+	struct table_edit edit = {.delimiter = delimiter, .keys = keys, .needs_empty = true};
+	bool differs;
+	int rc = table_lock(table);
+
 	if (rc != 0)
 		return rc;
-	if (delimiter != table->delimiter)
+	rc = table_check_layout(table, delimiter, keys, &differs, fault);
+	if (rc == 0 && differs && keys != NULL)
+		rc = store_need_format(table->store, DIRECTORY_KEYS);
+	if (rc == 0 && differs)
 		rc = table_change(table, &edit);
 	table_unlock(table);
 	return rc;
+}
+
+int wcs_table_set_delimiter(struct wcs_table *table, unsigned char delimiter)
+{
+	return wcs_delimiter_valid(delimiter) ? table_set_layout(table, delimiter, NULL, NULL)
+					      : -EINVAL;
+}
+
+int wcs_table_set_keys(struct wcs_table *table, const struct wcs_keys *keys,
+		       struct wcs_fault *fault)
+{
+	return table_set_layout(table, 0, keys, fault);
 }
 
 int wcs_table_set_protected(struct wcs_table *table, bool protect)
@@ -269,6 +309,8 @@ int table_make(struct wcs_store *store, const struct wcs_table_schema *schema)
 	rc = table_new(store, &wanted, &table);
 	if (rc == 0 && table->protected)
 		rc = store_need_format(store, DIRECTORY_PROTECTS);
+	if (rc == 0 && wcs_table_keys(table) != NULL)
+		rc = store_need_format(store, DIRECTORY_KEYS);
 	if (rc == 0)
 		rc = table_describe(table, table->families, table->family_count, &described);
 	if (rc != 0)

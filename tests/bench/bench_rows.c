@@ -109,7 +109,7 @@ static struct bench_time bench_parse(struct bench *bench)
 	while (text < end) {
 		const char *newline = memchr(text, '\n', (size_t)(end - text));
 
-		if (wcs_line_parse(text, (size_t)(newline - text), &line, NULL) != 0)
+		if (wcs_line_parse(text, (size_t)(newline - text), NULL, &line, NULL) != 0)
 			ck_abort_msg("a line is wrong"); /* an assertion for each takes long */
 		text = newline + 1;
 	}

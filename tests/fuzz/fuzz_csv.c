@@ -153,10 +153,10 @@ static int csv_fuzz_row(void *ctx, const struct csv_row *row)
 
 	FUZZ_CHECK(row->line > seen->line && row->count > 0 && row->key.len > 0);
 	seen->line = row->line;
-	FUZZ_CHECK(wcs_text_row(&seen->text, row->cells, row->count) == 0);
+	FUZZ_CHECK(wcs_text_row(&seen->text, NULL, row->cells, row->count) == 0);
 	FUZZ_CHECK(seen->text.bytes[seen->text.len - 1] == '\n');
-	FUZZ_CHECK(
-		!wcs_line_parse(seen->text.bytes + start, seen->text.len - start - 1, &line, NULL));
+	FUZZ_CHECK(!wcs_line_parse(seen->text.bytes + start, seen->text.len - start - 1, NULL,
+				   &line, NULL));
 	FUZZ_CHECK(line->kind == WCS_LINE_ROW && csv_fuzz_equal(line->key, row->key));
 	FUZZ_CHECK(line->mutation->write_count == row->count && !line->mutation->delete_row);
 	for (size_t i = 0; i < row->count; i++)

@@ -220,7 +220,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		FUZZ_CHECK(wcs_json_read_peek(&in.reader) < 0);
 	}
 	fault.text[0] = '\0';
-	rc = wcs_line_parse(text, size, &line, &fault);
+	rc = wcs_line_parse(text, size, NULL, &line, &fault);
 	FUZZ_CHECK((rc != 0) == (fault.text[0] != '\0'));
 	FUZZ_CHECK(rc != 0 || root);
 	if (rc == 0 && line->kind == WCS_LINE_ROW)

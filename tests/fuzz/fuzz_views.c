@@ -31,7 +31,7 @@ static void views_fuzz_key(struct wcs_slice row, const struct wcs_slice *key)
 	bool more = true;
 	char *text, *at;
 
-	if (wcs_view_key(row, key, '#', &text) != 0)
+	if (wcs_view_key(NULL, row, key, '#', &text) != 0)
 		return;
 	for (at = strtok(text, "/"); at; at = strtok(NULL, "/"))
 		FUZZ_CHECK(more && names_join(NAMES_TEXT, joined, len, at, strlen(at), joined, &len,

@@ -71,7 +71,7 @@ static int run_line(struct calls *calls)
 	static const char row[] = "{\"key\":\"r\",\"families\":{\"a\":{\"q\":\"v\",\"%2e\":1}}}";
 	struct wcs_fault fault;
 	struct wcs_line *line = NULL;
-	int rc = wcs_line_parse(row, strlen(row), &line, &fault);
+	int rc = wcs_line_parse(row, strlen(row), NULL, &line, &fault);
 
 	wcs_line_free(line);
 	if (rc != -EINVAL)

@@ -84,7 +84,7 @@ static void value(struct wcs_slice text, const char *says)
 
 	memcpy(whole, "{\"x\":", 5);
 	memcpy(mempcpy(whole + 5, text.data, text.len), "}", 1);
-	ck_assert_int_eq(wcs_line_parse(whole, len, &line, &fault), -EINVAL);
+	ck_assert_int_eq(wcs_line_parse(whole, len, NULL, &line, &fault), -EINVAL);
 	ck_assert_msg(strncmp(fault.text, says, strlen(says)) == 0, "%.*s: %s", (int)len, whole,
 		      fault.text);
 }
@@ -137,7 +137,7 @@ static int print_cells(struct pieces *pieces)
 	size_t got;
 	int rc, more;
 
-	SUITE_OK(wcs_reader_new(read_piece, pieces, &reader));
+	SUITE_OK(wcs_reader_new(read_piece, pieces, NULL, &reader));
 	while ((rc = wcs_reader_next(reader, &cell)) == 1) {
 		fprintf(pieces->out, "%d%.*s/%.*s/%.*s@%" PRId64 "=", (int)cell.differs,
 			(int)cell.row.len, (const char *)cell.row.data, (int)cell.family.len,

@@ -49,7 +49,7 @@ static int good_lines(const char *path)
 	while ((len = getline(&text, &room, file)) > 0) {
 		struct wcs_fault fault = {.text = ""};
 		struct wcs_line *line = NULL;
-		int rc = wcs_line_parse(text, (size_t)len - 1, &line, &fault);
+		int rc = wcs_line_parse(text, (size_t)len - 1, NULL, &line, &fault);
 
 		ck_assert_msg(rc == 0, "%s", fault.text);
 		if (line->kind == WCS_LINE_ROW) {

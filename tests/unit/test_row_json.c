@@ -150,12 +150,12 @@ static struct wcs_fault refused(const char *text, int error, const char *says)
 {
 	struct wcs_line *line = NULL;
 	struct wcs_fault fault = {0};
-	int rc = wcs_line_parse(text, strlen(text), &line, &fault);
+	int rc = wcs_line_parse(text, strlen(text), NULL, &line, &fault);
 
 	ck_assert_msg(rc == error, "%s: %d", text, rc);
 	ck_assert_msg(strncmp(fault.text, says, strlen(says)) == 0, "%s: '%s'", text, fault.text);
 	ck_assert_ptr_null(line);
-	ck_assert_int_eq(wcs_line_parse(text, strlen(text), &line, NULL), error);
+	ck_assert_int_eq(wcs_line_parse(text, strlen(text), NULL, &line, NULL), error);
 	return fault;
 }
 
@@ -224,7 +224,7 @@ SUITE_TEST(test_limits, 60)
 		struct wcs_line *line = NULL;
 		struct wcs_fault fault;
 
-		SUITE_OK(wcs_line_parse(text, strlen(text), &line, NULL));
+		SUITE_OK(wcs_line_parse(text, strlen(text), NULL, &line, NULL));
 		wcs_line_free(line);
 		free(text);
 		text = padded(limits[i].before, limits[i].limit + 1, limits[i].after);
@@ -253,7 +253,7 @@ SUITE_TEST(test_hostile_depth, 60)
 
 	memset(deep, '[', sizeof(deep));
 	memcpy(deep, "{\"families\":", 12);
-	ck_assert_int_eq(wcs_line_parse(deep, sizeof(deep), &line, NULL), -EINVAL);
+	ck_assert_int_eq(wcs_line_parse(deep, sizeof(deep), NULL, &line, NULL), -EINVAL);
 }
 
 SUITE_TEST(test_nul_after_number_or_word, 60)
@@ -276,7 +276,8 @@ SUITE_TEST(test_nul_after_number_or_word, 60)
 		struct wcs_line *line = NULL;
 		struct wcs_fault fault = {0};
 
-		ck_assert_msg(wcs_line_parse(texts[i].text, texts[i].len, &line, &fault) == -EINVAL,
+		ck_assert_msg(wcs_line_parse(texts[i].text, texts[i].len, NULL, &line, &fault) ==
+				      -EINVAL,
 			      "text %zu is taken", i);
 		ck_assert_str_eq(fault.text, "not JSON: a NUL byte");
 		ck_assert_int_eq(fault.column, (int)strlen(texts[i].text) + 1);

@@ -40,7 +40,7 @@ static const struct {
 	 "new:bytes:never ) u#(x:bytes:never ) z#(x:bytes:never y:intsum:maxage=1h ) "},
 	{"{\"version\":1,\"tables\":{}}", NULL, NULL},
 	{"{\"tables\":{\"r\":{},\"t\":{\"delimiter\":\"#\",\"families\":{\"b\":\"never\"}}}}",
-	 "table t: its delimiter cannot change", NULL},
+	 "table t: its delimiter and keys cannot change", NULL},
 	{"{\"tables\":{\"r\":{},\"t\":{\"delimiter\":\"!\",\"families\":{\"b\":\"maxversions=1\","
 	 "\"f\":{\"type\":\"intmin\"},\"g\":{}}},\"w\":{}}}",
 	 "table t, family f: its type cannot change", NULL},
@@ -82,18 +82,25 @@ SUITE_STORES(test_schema_with_many_families_warns, 10)
 	ck_assert_ptr_nonnull(strstr(s->log, "101"));
 }
 
-/* Cells that a policy hides are in no change's way, nor in that of the look before it. */
+/* Cells that a policy hides are in the way of a delimiter, but not of a type, nor in that of the
+ * look before it. */
 SUITE_STORES(test_schema_changes_what_shows_no_cell, 10)
 {
 	struct wcs_fault fault = {.text = ""};
 
 	suite_set(s->table, "r", "f", "q", 1, "v");
 	suite_policy(s->table, "f", "maxage=1ms");
+	ck_assert_int_eq(tables_apply(s->store,
+				      "{\"tables\":{\"t\":{\"delimiter\":\"!\",\"families\":{"
+				      "\"f\":{\"gc\":\"never\",\"type\":\"intsum\"}}}}}",
+				      &fault),
+			 -EBUSY);
+	ck_assert_ptr_nonnull(strstr(fault.text, "garbage collector"));
 	SUITE_OK(tables_apply(s->store,
-			      "{\"tables\":{\"t\":{\"delimiter\":\"!\",\"families\":{"
-			      "\"f\":{\"gc\":\"never\",\"type\":\"intsum\"}}}}}",
+			      "{\"tables\":{\"t\":{\"families\":{\"f\":{\"gc\":\"never\",\"type\":"
+			      "\"intsum\"}}}}}",
 			      &fault));
-	suite_expect_schema(s->store, "t!(a:bytes:never b:bytes:never f:intsum:never ) ");
+	suite_expect_schema(s->store, "t#(a:bytes:never b:bytes:never f:intsum:never ) ");
 	suite_expect(s->table, "");
 }
 

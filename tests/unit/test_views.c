@@ -189,7 +189,7 @@ SUITE_LOOP(each_form_of_an_argument, sizeof(cases) / sizeof(cases[0]), 5)
 SUITE_TEST(a_key_continues_the_prefix_of_its_directory, 5)
 {
 	struct wcs_slice key = {"STC#22", 6}, empty = {NULL, 0};
-	struct wcs_view_text argument = {{"1", 1}, &key, '#'};
+	struct wcs_view_text argument = {.text = {"1", 1}, .key = &key, .delimiter = '#'};
 	struct wcs_fault fault;
 	struct wcs_view_step step;
 
@@ -273,8 +273,8 @@ static void check_key(const char *row, const char *key, const char *want)
 {
 	struct wcs_slice above = {key, key ? strlen(key) : 0};
 	char *text = NULL;
-	int rc =
-		wcs_view_key((struct wcs_slice){row, strlen(row)}, key ? &above : NULL, '#', &text);
+	int rc = wcs_view_key(NULL, (struct wcs_slice){row, strlen(row)}, key ? &above : NULL, '#',
+			      &text);
 
 	ck_assert_int_eq(rc, want ? 0 : -ENOENT);
 	if (want)
