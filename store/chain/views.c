@@ -454,24 +454,20 @@ int wcs_view_chain(struct wcs_table *table, const char *text, struct wcs_chain *
 static char *spell(const struct wcs_keys *keys, struct wcs_slice row, size_t before)
 {
 	char *first =
-		before > 0 ? wcs_keys_text(keys, (struct wcs_slice){row.data, before - 1}) : NULL;
-	char *shown = wcs_keys_text(keys, row), *text = shown, *whole, *to;
-	size_t len = text ? strlen(text) : 0;
+		wcs_keys_text(keys, (struct wcs_slice){row.data, before > 0 ? before - 1 : 0});
+	char *shown = wcs_keys_text(keys, row), *text = shown, *whole = NULL, *to;
+	size_t len;
 	bool dots;
 
-	if (before > 0 && !first) {
-		free(shown);
-		return NULL;
-	}
-	if (first && shown) { /* a delimiter that is no control byte is as it is */
-		text += strlen(first);
+	if (first == NULL || shown == NULL)
+		goto out;
+	if (before > 0) { /* a delimiter that is no control byte is as it is */
+		text += before == 1 && wcs_keys_coded(keys, 0) ? 2 : strlen(first);
 		text += *text == '%' ? 3 : 1;
-		len = strlen(text);
 	}
-	free(first);
+	len = strlen(text);
 	dots = len > 0 && len <= 2 && strspn(text, ".") == len;
-
-	whole = text ? malloc(3 * len + 2) : NULL;
+	whole = malloc(3 * len + 2);
 	to = whole;
 	for (size_t i = 0; whole && i < len; i++) {
 		if (text[i] == '/' || dots)
@@ -481,6 +477,8 @@ static char *spell(const struct wcs_keys *keys, struct wcs_slice row, size_t bef
 	}
 	if (whole)
 		strcpy(to, len == 0 ? "%" : "");
+out:
+	free(first);
 	free(shown);
 	return whole;
 }

@@ -347,8 +347,10 @@ static int row_json_key(struct row_json *row, const struct wcs_json_at *at)
 	int rc = wcs_json_string(&row->in, at, "must be text in quotes", &key);
 
 	if (rc == 0)
-		rc = row->keys || memmem(key.data, key.len, "%=", 2) ? row_json_shown(row, at, &key)
-								     : row_json_name(row, at, &key);
+		rc = row->keys || (memchr(key.data, '%', key.len) &&
+				   memmem(key.data, key.len, "%=", 2))
+			     ? row_json_shown(row, at, &key)
+			     : row_json_name(row, at, &key);
 	if (rc != 0)
 		return rc;
 	if (key.len == 0)
