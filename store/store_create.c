@@ -261,7 +261,7 @@ static int store_create_build(const struct store_create *create, const struct wc
 		return directory_fail(fault, errno, create->path, "cannot be made");
 	for (size_t i = 0; schema != NULL && i < schema->table_count; i++)
 		if (!wcs_keys_equal(schema->tables[i].keys, NULL))
-			marker.format = DIRECTORY_KEYS;
+			marker.format = DIRECTORY_DESIGNS;
 		else if (schema->tables[i].protection == WCS_PROTECTED &&
 			 marker.format < DIRECTORY_PROTECTS)
 			marker.format = DIRECTORY_PROTECTS;

@@ -17,7 +17,7 @@
 #define DIRECTORY_TORN	     "torn-"	  /* prefix of pieces that a repair cut from files in it */
 #define DIRECTORY_FORMAT     3		  /* the newest that is known */
 #define DIRECTORY_PROTECTS   2		  /* the format from which on a table may be protected */
-#define DIRECTORY_KEYS	     3		  /* and may have a key design */
+#define DIRECTORY_DESIGNS    3		  /* the same, of a table with a key design */
 #define DIRECTORY_ENGINE_MAX 32		  /* bytes of an engine's name, with its NUL */
 
 /* The content of a marker. */

@@ -7,6 +7,7 @@
  * family must not be gone while its cells are back.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "store/leveldb/engine.h"
@@ -36,6 +37,8 @@ int ldb_admin_load(void *engine,
 		rc = ldb_record_table_decode(data, len, &schema);
 		if (rc == -EIO)
 			ldb_db_damaged(db, "the description of a table");
+		if (rc == -EPROTO)
+			ldb_db_log(db, WCS_LOG_ERROR, "table %" PRIu32 ": " LDB_RECORD_NEWER, id);
 		if (rc)
 			break;
 		rc = each(ctx, id, &schema);

@@ -196,6 +196,8 @@ static const char *engine_advice(int rc, const char *text)
 	case -ENOSPC:
 		return "; make some room on that medium, which the engine needs to start, and try "
 		       "again";
+	case -EPROTO:
+		return "; " LDB_RECORD_NEWER;
 	default:
 		return "";
 	}

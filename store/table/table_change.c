@@ -260,7 +260,7 @@ int table_set_layout(struct wcs_table *table, unsigned char delimiter, const str
 		return rc;
 	rc = table_check_layout(table, delimiter, keys, &differs, fault);
 	if (rc == 0 && differs && keys != NULL)
-		rc = store_need_format(table->store, DIRECTORY_KEYS);
+		rc = store_need_format(table->store, DIRECTORY_DESIGNS);
 	if (rc == 0 && differs)
 		rc = table_change(table, &edit);
 	table_unlock(table);
@@ -310,7 +310,7 @@ int table_make(struct wcs_store *store, const struct wcs_table_schema *schema)
 	if (rc == 0 && table->protected)
 		rc = store_need_format(store, DIRECTORY_PROTECTS);
 	if (rc == 0 && wcs_table_keys(table) != NULL)
-		rc = store_need_format(store, DIRECTORY_KEYS);
+		rc = store_need_format(store, DIRECTORY_DESIGNS);
 	if (rc == 0)
 		rc = table_describe(table, table->families, table->family_count, &described);
 	if (rc != 0)

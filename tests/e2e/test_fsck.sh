@@ -41,11 +41,19 @@ use base
 get() {
 	"$BUILD/e2e/damage" "${2:-s}" "get $1"
 }
+# copied HEX: TABLES has these bytes.
+copied() {
+	xxd -p s/TABLES | tr -d '\n' | grep -q "$1"
+}
 u=$(description 2) next_table=6d69 next_value=6d76 note=6d6e
 big=$(get "$(cell 1 b#1 f big 3)")
 record=$(get "$u")
 none=${record/6e65766572/6e65766678}                                       # its policy is none
 newer=${record/%000000056e65766572/0000000d6d617876657273696f6e733d33} # maxversions=3
+design=00000001016b000000                                              # of one segment, the text k
+designed=04${record:2}$design
+clash=04${record:2}00000001016b040008 # pad, of 8 digits
+later=04${record:2}00000001016b060000 # a codec of a newer program
 
 rows <<END
 a good store | true | | clean kept=- all | cmp first second && grep -q '^s: clean; [0-9]* files, 2 tables, 8 rows, 10 cells, 2 large values$' first
@@ -89,6 +97,10 @@ a delimiter that is none, and TABLES | d put $u 022f${record:4} | $back | raw=1:
 a description that is gone, and TABLES | d delete $(description 1) | table t: its description is missing; corrected: put back from TABLES | refused=fsck.rowfs kept=- all | [ \$(get \$(description 1)) = \$(get \$(description 1) base) ]
 a table that was removed, and TABLES from before | for key in \$(d keys); do case \$key in 6300000002*) d delete \$key ;; esac; done; d delete $u | | clean without=^..u" | grep -q 's: clean; [0-9]* files, 1 table,' second
 a description that an older program changed, and TABLES | d put $u $newer | | clean all | [ \$(get $u) = $newer ] && grep -qa 'maxversions=3' s/TABLES
+a description with a key design | d put $u $designed | | clean all | [ \$(get $u) = $designed ] && copied $designed
+a delimiter that is none, and a key design | rm TABLES; d put $u 042f${designed:4} | table u: its delimiter is none; corrected: put right | raw=1 all | [ \$(get $u) = $designed ]
+a key design that makes the delimiter | d put $u 0437${clash:4} | $back | raw=1:$u all | [ \$(get $u) = $record ]
+a key design that is cut off | d put $u ${designed%00} | $back | raw=1:$u all | [ \$(get $u) = $record ]
 a counter that is older than TABLES, so descriptions are | d "put $u $newer; put $next_table 00000002" | table u: its description can be an old one, since newer ones were damaged & $low | all | [ \$(get $u) = $record ]
 TABLES that is damaged | d write TABLES 20 78 | $anew | kept=TABLES all | cmp base/TABLES s/TABLES
 a directory for TABLES | rm TABLES && mkdir TABLES && echo precious >TABLES/x | $anew | all | cmp base/TABLES s/TABLES && grep -q precious s.quarantine-*/files/TABLES/x
@@ -105,6 +117,17 @@ a damaged note of the collector | d put $note 00 | key 6d6e: the note of where t
 a key of no kind | d put 7a01 02 | key 7a01: a key of no kind that there is | raw=1:7a01 all
 an unknown key among the descriptions | d put 6d7a 02 | key 6d7a: a key of no kind that there is | raw=1:6d7a all
 END
+
+# Of a newer program nothing is repaired.
+for part in "a codec|$later" "a version of a description|06${record:2}"; do
+	fresh
+	d put "$u" "${part#*|}"
+	fail_with "${part%|*} that is not known is no damage" 8 \
+		'^fsck.rowfs: s: table 2: a newer program described a table; use a newer rowfs' "$fsck" -y s
+	fail_with "and nor can it be read" - 'a newer program described a table; use a newer rowfs' "$BUILD/rowfs-dump" s
+	check_eq "it is left alone" "${part#*|}" "$(get "$u")"
+	check "and no quarantine is made" [ ! -e s.quarantine-* ]
+done
 
 fresh
 rm s/TABLES

@@ -9,6 +9,8 @@
  */
 #include "tests/unit/memory.h"
 
+#include "store/keys/keys.h"
+
 /* ---- The engine and its tables ----------------------------------------------------------- */
 
 static struct memory_engine *memory_known; /* has a path; one thread opens and closes handles */
@@ -37,6 +39,7 @@ static void memory_schema_clear(struct wcs_table_schema *schema)
 	for (size_t i = 0; i < schema->family_count; i++)
 		free(schema->families[i].gc);
 	free(schema->families);
+	free(schema->keys);
 }
 
 static void memory_schema_copy(struct wcs_table_schema *copy, const struct wcs_table_schema *from)
@@ -47,6 +50,9 @@ static void memory_schema_copy(struct wcs_table_schema *copy, const struct wcs_t
 		copy->families[i] = from->families[i];
 		copy->families[i].gc = strdup(from->families[i].gc);
 	}
+	if (from->keys != NULL)
+		copy->keys = memcpy(memory_cells_realloc(NULL, sizeof(*copy->keys)), from->keys,
+				    sizeof(*copy->keys));
 }
 
 static void memory_close(void *db)

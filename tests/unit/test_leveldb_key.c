@@ -3,6 +3,7 @@
  * nothing else. Their order, and random ones, are fuzz_key.c's. */
 #include "tests/unit/suite.h"
 
+#include "store/keys/keys.h"
 #include "store/leveldb/encoding/key.h"
 #include "store/leveldb/encoding/record.h"
 #include "store/mutation.h"
@@ -71,6 +72,11 @@ SUITE_TEST(test_page_meta, 10)
 					  .created = 1700000000000000,
 					  .family_count = 1,
 					  .families = &family};
+	struct wcs_keys keys = {
+		.buckets = 16,
+		.salted = 1,
+		.segment_count = 2,
+		.segments = {{.name = "route"}, {"at", WCS_CODEC_REVERSE_TIME, WCS_UNIT_S, 0}}};
 	struct ldb_drop drop = {1, {SUITE_BYTES("a"), SUITE_BYTES("b\0")}};
 	unsigned char record[LDB_DROP_MAX];
 	struct ldb_id_key key;
@@ -91,6 +97,13 @@ SUITE_TEST(test_page_meta, 10)
 	expect_bytes(bytes, len,
 		     "02 23 00 06 0a 24 18 1e 40 00 08 76 65 68 69 63 6c 65 73 00 00 00 01 "
 		     "03 6c 6f 63 01 00 06 0a 24 18 1e 40 01 00 00 00 05 6e 65 76 65 72");
+	free(bytes);
+	schema.keys = &keys;
+	bytes = ldb_record_table(&schema, &len);
+	expect_bytes(bytes, len,
+		     "04 23 00 06 0a 24 18 1e 40 00 08 76 65 68 69 63 6c 65 73 00 00 00 01 "
+		     "03 6c 6f 63 01 00 06 0a 24 18 1e 40 01 00 00 00 05 6e 65 76 65 72 "
+		     "00 10 01 02 05 72 6f 75 74 65 00 00 00 02 61 74 03 02 00");
 	free(bytes);
 }
 

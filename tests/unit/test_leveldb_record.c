@@ -2,6 +2,7 @@
 /* The LevelDB engine's records: both ways, and that decoders take nothing else. */
 #include "tests/unit/suite.h"
 
+#include "store/keys/keys.h"
 #include "store/leveldb/encoding/place.h"
 #include "store/leveldb/encoding/record.h"
 
@@ -117,7 +118,11 @@ SUITE_TEST(test_table_records, 10)
 	longer[len] = 0;
 	ck_assert_int_eq(ldb_record_table_decode(longer, len + 1, &got), -EIO);
 	ck_assert_int_eq(longer[0], 2);
-	longer[0] = 4; /* a later version of the record */
+	longer[0] = 4; /* a table with a key design */
+	ck_assert_int_eq(ldb_record_table_decode(longer, len, &got), -EIO);
+	longer[0] = 6; /* a later version of the record */
+	ck_assert_int_eq(ldb_record_table_decode(longer, len, &got), -EPROTO);
+	longer[0] = 16; /* no version */
 	ck_assert_int_eq(ldb_record_table_decode(longer, len, &got), -EIO);
 	longer[0] = 3; /* the same of a protected table */
 	SUITE_OK(ldb_record_table_decode(longer, len, &got));
@@ -127,6 +132,77 @@ SUITE_TEST(test_table_records, 10)
 	ck_assert_mem_eq(record, longer, len);
 	ldb_record_table_clear(&got);
 	free(longer);
+	free(record);
+}
+
+/* A table of each version that has a design. */
+SUITE_LOOP(test_table_records_with_keys, 2, 10)
+{
+	static const struct wcs_keys keys = {
+		.delimiter = '#',
+		.buckets = 256,
+		.salted = 2,
+		.segment_count = 6,
+		.segments = {{.name = "tenant"},
+			     {"host", WCS_CODEC_REVERSE_DOMAIN, WCS_UNIT_US, 0},
+			     {"at", WCS_CODEC_TIME, WCS_UNIT_MS, 13},
+			     {"then", WCS_CODEC_REVERSE_TIME, WCS_UNIT_S, 0},
+			     {"id", WCS_CODEC_PAD, WCS_UNIT_US, 19},
+			     {"n", WCS_CODEC_REVERSE, WCS_UNIT_US, 0}}};
+	struct wcs_family family = {.name = "f", .type = WCS_BYTES, .gc = (char *)"never"};
+	struct wcs_keys own = keys;
+	struct wcs_table_schema schema = {.name = "t",
+					  .delimiter = '#',
+					  .protection = _i ? WCS_PROTECTED : WCS_UNPROTECTED,
+					  .created = 42,
+					  .keys = &own,
+					  .family_count = 1,
+					  .families = &family};
+	struct wcs_table_schema got;
+	size_t len, again;
+	unsigned char *record = ldb_record_table(&schema, &len), *longer = malloc(len + 1);
+
+	ck_assert_int_eq(record[0], 4 + _i);
+	SUITE_OK(ldb_record_table_decode(record, len, &got));
+	ck_assert(wcs_keys_equal(got.keys, &keys));
+	ck_assert_int_eq(got.keys->delimiter, '#');
+	ck_assert_int_eq(got.protection, schema.protection);
+	ck_assert_str_eq(got.families[0].gc, "never");
+	free(longer);
+	longer = ldb_record_table(&got, &again);
+	ck_assert_uint_eq(again, len);
+	ck_assert_mem_eq(longer, record, len);
+	ldb_record_table_clear(&got);
+	for (size_t shorter = 0; shorter < len; shorter++)
+		ck_assert_int_eq(ldb_record_table_decode(record, shorter, &got), -EIO);
+	longer = realloc(longer, len + 1);
+	longer[len] = 0;
+	ck_assert_int_eq(ldb_record_table_decode(longer, len + 1, &got), -EIO);
+	/* The last segment is "n", a codec, a unit and a width. */
+	record[len - 3] = 6; /* a later codec */
+	ck_assert_int_eq(ldb_record_table_decode(record, len, &got), -EPROTO);
+	ck_assert_int_eq(ldb_record_table_decode(record, len - 1, &got), -EIO);
+	record[len - 3] = WCS_CODEC_PAD; /* without a width */
+	ck_assert_int_eq(ldb_record_table_decode(record, len, &got), -EIO);
+	record[len - 1] = 7;
+	SUITE_OK(ldb_record_table_decode(record, len, &got));
+	ldb_record_table_clear(&got);
+	record[1] = 'a'; /* the salt makes it */
+	ck_assert_int_eq(ldb_record_table_decode(record, len, &got), -EIO);
+	record[1] = '.'; /* none, which a check corrects */
+	SUITE_OK(ldb_record_table_decode(record, len, &got));
+	ldb_record_table_clear(&got);
+	free(longer);
+	free(record);
+
+	/* A plain design is none. */
+	own = (struct wcs_keys){.delimiter = '#'};
+	record = ldb_record_table(&schema, &len);
+	ck_assert_int_eq(record[0], 2 + _i);
+	record = realloc(record, len + 4);
+	record[0] = (unsigned char)(4 + _i);
+	memset(record + len, 0, 4);
+	ck_assert_int_eq(ldb_record_table_decode(record, len + 4, &got), -EIO);
 	free(record);
 }
 

@@ -176,8 +176,8 @@ SUITE_TEST(test_marker, 20)
 	SUITE_OK(wcs_store_open(path, NULL, &store, &place_fault));
 	ck_assert_int_eq(wcs_store_created(store), 1700000000000000);
 	wcs_store_close(store);
-	place_write(path, "ROWFS", "rowfs store\nformat 3\nsomething else\n");
-	place_expect_open(path, -EPROTO, "format is 3");
+	place_write(path, "ROWFS", "rowfs store\nformat 4\nsomething else\n");
+	place_expect_open(path, -EPROTO, "format is 4");
 	place_expect_open(path, -EPROTO, strrchr(path, '/'));
 	place_write(path, "ROWFS", "rowfs store\nformat 1\nengine other\ncreated 1\n");
 	place_expect_open(path, -EINVAL, "engine is other");

@@ -8,10 +8,13 @@
  *   drop         table(4) ended(1) start-length(2) start end
  *   table        version(1) delimiter(1) created(8) name-length(1) name families(4)
  *                and for each family  name-length(1) name type(1) policy-changed(8)
- *                policy-length(4) policy
+ *                policy-length(4) policy; with a key design
+ *                buckets(2) salted(1) segments(1) and for each segment
+ *                name-length(1) name codec(1) unit(1) width(1)
  *
  * Versions of a table: 01 has no policy-changed and is only read, 03 is a protected table, 02 any
- * other. Every length is checked against the end of the record.
+ * other; 05 and 04 are the same with a key design. Those up to 0F are a newer program's. Every
+ * length is checked against the end of the record.
  */
 #include "store/leveldb/encoding/record.h"
 
@@ -19,8 +22,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/backend.h"
+#include "store/keys/keys.h"
+
 enum { RECORD_INLINE = 0, RECORD_EXTENTS = 1, RECORD_EXTENTS_LEN = 21 };
-enum { RECORD_TABLE_NO_CHANGES = 1, RECORD_TABLE_VERSION = 2, RECORD_TABLE_PROTECTED = 3 };
+enum {
+	RECORD_TABLE_NO_CHANGES = 1,
+	RECORD_TABLE_VERSION = 2,
+	RECORD_TABLE_PROTECTED = 3,
+	RECORD_TABLE_KEYS = 4,
+	RECORD_TABLE_KEYS_PROTECTED = 5,
+	RECORD_TABLE_NEWEST = 15, /* of any program */
+};
 
 size_t ldb_record_inline(unsigned char *to, uint32_t etag, struct wcs_slice value)
 {
@@ -121,38 +134,69 @@ int ldb_record_drop_decode(const void *record, size_t len, struct ldb_drop *drop
 	return 0;
 }
 
+/* Writes a name with its length before it. Returns its end. */
+static unsigned char *record_put_name(unsigned char *to, const char *name)
+{
+	size_t len = strlen(name);
+
+	*to++ = (unsigned char)len;
+	return mempcpy(to, name, len);
+}
+
+static unsigned char *record_put_family(unsigned char *to, const struct wcs_family *family)
+{
+	size_t gc = strlen(family->gc);
+
+	to = record_put_name(to, family->name);
+	*to++ = (unsigned char)family->type;
+	put_be64(to, (uint64_t)family->gc_changed);
+	put_be32(to + 8, (uint32_t)gc);
+	return mempcpy(to + 12, family->gc, gc);
+}
+
+static unsigned char *record_put_keys(unsigned char *to, const struct wcs_keys *keys)
+{
+	put_be16(to, (uint16_t)keys->buckets);
+	to[2] = (unsigned char)keys->salted;
+	to[3] = (unsigned char)keys->segment_count;
+	to += 4;
+	for (size_t i = 0; i < keys->segment_count; i++) {
+		to = record_put_name(to, keys->segments[i].name);
+		*to++ = (unsigned char)keys->segments[i].codec;
+		*to++ = (unsigned char)keys->segments[i].unit;
+		*to++ = keys->segments[i].width;
+	}
+	return to;
+}
+
 unsigned char *ldb_record_table(const struct wcs_table_schema *schema, size_t *len)
 {
-	size_t name = strlen(schema->name);
-	size_t size = 1 + 1 + 8 + 1 + name + 4;
+	bool designed = !wcs_keys_equal(schema->keys, NULL);
+	bool protected = schema->protection == WCS_PROTECTED;
+	size_t size = 10 + 1 + strlen(schema->name) + 4;
 	unsigned char *record, *to;
 
 	for (size_t i = 0; i < schema->family_count; i++)
 		size += 1 + strlen(schema->families[i].name) + 1 + 8 + 4 +
 			strlen(schema->families[i].gc);
+	size += designed ? 4 : 0;
+	for (size_t i = 0; designed && i < schema->keys->segment_count; i++)
+		size += 1 + strlen(schema->keys->segments[i].name) + 3;
 	record = malloc(size);
 	if (!record)
 		return NULL;
-	record[0] =
-		schema->protection == WCS_PROTECTED ? RECORD_TABLE_PROTECTED : RECORD_TABLE_VERSION;
+	record[0] = designed	? (protected ? RECORD_TABLE_KEYS_PROTECTED : RECORD_TABLE_KEYS)
+		    : protected ? RECORD_TABLE_PROTECTED
+				: RECORD_TABLE_VERSION;
 	record[1] = schema->delimiter;
 	put_be64(record + 2, (uint64_t)schema->created);
-	record[10] = (unsigned char)name;
-	to = mempcpy(record + 11, schema->name, name);
+	to = record_put_name(record + 10, schema->name);
 	put_be32(to, (uint32_t)schema->family_count);
 	to += 4;
-	for (size_t i = 0; i < schema->family_count; i++) {
-		const struct wcs_family *family = &schema->families[i];
-		size_t gc = strlen(family->gc);
-
-		name = strlen(family->name);
-		*to++ = (unsigned char)name;
-		to = mempcpy(to, family->name, name);
-		*to++ = (unsigned char)family->type;
-		put_be64(to, (uint64_t)family->gc_changed);
-		put_be32(to + 8, (uint32_t)gc);
-		to = mempcpy(to + 12, family->gc, gc);
-	}
+	for (size_t i = 0; i < schema->family_count; i++)
+		to = record_put_family(to, &schema->families[i]);
+	if (designed)
+		record_put_keys(to, schema->keys);
 	*len = size;
 	return record;
 }
@@ -191,36 +235,94 @@ static int record_family(struct ldb_rest *rest, unsigned char version, struct wc
 	return family->gc ? 0 : -ENOMEM;
 }
 
+/* Takes the numbers and names of a design, as they are. */
+static bool record_keys(struct ldb_rest *rest, struct wcs_keys *keys)
+{
+	const unsigned char *data = ldb_rest_take(rest, 4);
+
+	if (!data || data[3] > WCS_KEYS_SEGMENTS_MAX)
+		return false;
+	keys->buckets = get_be16(data);
+	keys->salted = data[2];
+	keys->segment_count = data[3];
+	for (size_t i = 0; i < keys->segment_count; i++) {
+		struct wcs_keys_segment *segment = &keys->segments[i];
+
+		if (!record_name(rest, segment->name, WCS_KEYS_NAME_MAX))
+			return false;
+		data = ldb_rest_take(rest, 3);
+		if (!data)
+			return false;
+		segment->codec = (enum wcs_codec)data[0];
+		segment->unit = (enum wcs_unit)data[1];
+		segment->width = data[2];
+	}
+	return true;
+}
+
+/* Takes the design of a table, which is the rest of its record. */
+static int record_design(struct ldb_rest *rest, struct wcs_table_schema *schema)
+{
+	/* fsck corrects a delimiter that is none. */
+	unsigned char delimiter = wcs_delimiter_valid(schema->delimiter) ? schema->delimiter : 0;
+	struct wcs_keys *keys = calloc(1, sizeof(*keys));
+
+	schema->keys = keys;
+	if (!keys)
+		return -ENOMEM;
+	keys->delimiter = schema->delimiter;
+	if (!record_keys(rest, keys) || rest->len > 0 || wcs_keys_equal(keys, NULL))
+		return -EIO;
+	for (size_t i = 0; i < keys->segment_count; i++)
+		if (!wcs_codec_name(keys->segments[i].codec))
+			return -EPROTO;
+	return wcs_keys_check(keys, delimiter, NULL) == 0 ? 0 : -EIO;
+}
+
+/* Takes what follows the version, delimiter and time. */
+static int record_table(struct ldb_rest *rest, unsigned char version,
+			struct wcs_table_schema *schema)
+{
+	const unsigned char *data;
+	uint32_t count;
+	int rc = 0;
+
+	if (!record_name(rest, schema->name, WCS_TABLE_NAME_MAX))
+		return -EIO;
+	data = ldb_rest_take(rest, 4);
+	if (!data)
+		return -EIO;
+	count = get_be32(data);
+	if (count > rest->len / 7) /* a family takes at least that much */
+		return -EIO;
+	schema->families = calloc(count + 1, sizeof(*schema->families));
+	if (!schema->families)
+		return -ENOMEM;
+	for (; !rc && schema->family_count < count; schema->family_count++)
+		rc = record_family(rest, version, &schema->families[schema->family_count]);
+	if (!rc && version >= RECORD_TABLE_KEYS)
+		rc = record_design(rest, schema);
+	return !rc && rest->len > 0 ? -EIO : rc;
+}
+
 int ldb_record_table_decode(const void *record, size_t len, struct wcs_table_schema *schema)
 {
 	struct ldb_rest rest = {record, len};
 	struct wcs_table_schema made = {0};
 	const unsigned char *data = ldb_rest_take(&rest, 10);
-	unsigned char version;
-	uint32_t count;
 	int rc;
 
-	if (!data || data[0] < RECORD_TABLE_NO_CHANGES || data[0] > RECORD_TABLE_PROTECTED)
+	if (!data || data[0] < RECORD_TABLE_NO_CHANGES || data[0] > RECORD_TABLE_NEWEST)
 		return -EIO;
-	version = data[0];
-	made.protection = version == RECORD_TABLE_PROTECTED ? WCS_PROTECTED : WCS_UNPROTECTED;
+	if (data[0] > RECORD_TABLE_KEYS_PROTECTED)
+		return -EPROTO;
+	made.protection =
+		data[0] == RECORD_TABLE_PROTECTED || data[0] == RECORD_TABLE_KEYS_PROTECTED
+			? WCS_PROTECTED
+			: WCS_UNPROTECTED;
 	made.delimiter = data[1];
 	made.created = (int64_t)get_be64(data + 2);
-	if (!record_name(&rest, made.name, WCS_TABLE_NAME_MAX))
-		return -EIO;
-	data = ldb_rest_take(&rest, 4);
-	if (!data)
-		return -EIO;
-	count = get_be32(data);
-	if (count > rest.len / 7) /* a family takes at least that much */
-		return -EIO;
-	made.families = calloc(count + 1, sizeof(*made.families));
-	if (!made.families)
-		return -ENOMEM;
-	for (rc = 0; !rc && made.family_count < count; made.family_count++)
-		rc = record_family(&rest, version, &made.families[made.family_count]);
-	if (!rc && rest.len > 0)
-		rc = -EIO;
+	rc = record_table(&rest, data[0], &made);
 	if (rc)
 		ldb_record_table_clear(&made);
 	else
@@ -233,6 +335,8 @@ void ldb_record_table_clear(struct wcs_table_schema *schema)
 	for (size_t i = 0; i < schema->family_count; i++)
 		free(schema->families[i].gc);
 	free(schema->families);
+	free(schema->keys);
 	schema->families = NULL;
+	schema->keys = NULL;
 	schema->family_count = 0;
 }

@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "store/disk/directory.h"
+#include "store/keys/keys.h"
 #include "store/leveldb/encoding/bytes.h"
 
 /* ---- Descriptions ------------------------------------------------------------------------ */
@@ -86,13 +87,16 @@ static int tables_known(struct ldb_fsck *f, const struct tables_description *one
 }
 
 /* Decodes and corrects a record. *wrong: what was wrong with it; NULL: nothing. -EIO: it is
- * damaged. After an error the caller has nothing to clear. */
+ * damaged; -EPROTO: a newer program's, the fault is filled. After an error the caller has nothing
+ * to clear. */
 static int tables_decode(struct ldb_fsck *f, uint32_t id, struct wcs_slice record,
 			 struct wcs_table_schema *schema, const char **wrong)
 {
 	int rc = ldb_record_table_decode(record.data, record.len, schema);
 	const struct wcs_family *families;
 
+	if (rc == -EPROTO)
+		wcs_fault_set(f->fsck->fault, rc, "table %" PRIu32 ": " LDB_RECORD_NEWER, id);
 	if (rc)
 		return rc;
 	*wrong = NULL;
@@ -106,6 +110,8 @@ static int tables_decode(struct ldb_fsck *f, uint32_t id, struct wcs_slice recor
 	if (!rc && !wcs_delimiter_valid(schema->delimiter)) {
 		*wrong = "its delimiter is none";
 		schema->delimiter = WCS_DELIMITER_DEFAULT;
+		if (schema->keys)
+			schema->keys->delimiter = WCS_DELIMITER_DEFAULT;
 	}
 	if (!rc && (!wcs_table_name_valid(schema->name) || ldb_fsck_has_name(f, schema->name))) {
 		*wrong = "its name is none, or another table's";
@@ -211,10 +217,13 @@ static int tables_one(struct ldb_fsck *f, uint32_t id, struct wcs_slice key,
 	if (rc)
 		return rc;
 	if (wcs_slice_compare(copied, record) != 0) {
-		if (tables_decode(f, id, record, &schema, &one.restored))
+		rc = tables_decode(f, id, record, &schema, &one.restored);
+		if (rc == 0)
+			ldb_record_table_clear(&schema);
+		else if (rc == -EIO)
 			one.restored = "its description is damaged";
 		else
-			ldb_record_table_clear(&schema);
+			return rc;
 		if (!one.restored && tables_copy_wins(f))
 			one.restored =
 				"its description can be an old one, since newer ones were damaged";
