@@ -23,12 +23,12 @@ struct wcs_column {
 };
 
 enum wcs_step_kind {
+	WCS_STEP_RAW,	  /* keys are the engine's, as stored; only first; none of the fields */
 	WCS_STEP_FROM,	  /* rows with a key >= bytes */
 	WCS_STEP_TO,	  /* < bytes */
 	WCS_STEP_PREFIX,  /* whose key begins with bytes */
 	WCS_STEP_FIRST,	  /* the first `number` rows in the order so far, of those below `within` */
 	WCS_STEP_LAST,	  /* the last ones */
-	WCS_STEP_RAW,	  /* keys are the engine's, as stored; only first; none of the fields */
 	WCS_STEP_REVERSE, /* the same rows in descending order; none of the fields */
 	WCS_STEP_SAMPLE,  /* rows whose key's hash is low: number / WCS_SAMPLE_WHOLE of all */
 	WCS_STEP_KEY,	  /* rows whose whole key matches the expression in bytes */

@@ -285,7 +285,7 @@ static void random_column(uint64_t *state, struct wcs_column *column)
 
 static void random_view(uint64_t *state, struct modelled *view)
 {
-	enum wcs_step_kind kind = suite_random(state) % (WCS_STEP_UNTIL + 1);
+	enum wcs_step_kind kind = WCS_STEP_FROM + suite_random(state) % WCS_STEP_UNTIL;
 	bool regex = kind == WCS_STEP_KEY || kind == WCS_STEP_COLUMN || kind == WCS_STEP_VALUE;
 
 	*view = (struct modelled){.step = {.kind = kind, .columns = view->columns}};

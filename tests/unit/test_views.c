@@ -261,7 +261,7 @@ SUITE_TEST(views_are_found_by_name, 5)
 		ck_assert_ptr_eq(wcs_view_find(view->name, strlen(view->name)), view);
 		ck_assert(i == 0 || strcmp(wcs_view_name(i - 1)->name, view->name) < 0);
 	}
-	ck_assert_uint_eq(i, 18);
+	ck_assert_uint_eq(i, 19);
 	ck_assert_ptr_null(wcs_view_find("rows", 4));
 	ck_assert_ptr_null(wcs_view_find("fro", 3));
 	ck_assert_ptr_null(wcs_view_find("", 0));
@@ -310,7 +310,9 @@ SUITE_LEVELDB_STORE(a_chain_as_text, 30)
 		{".first/2/.reverse", NULL},
 		{".has/a:q/.newest/1/", NULL},
 		{"", NULL},
-		{".raw", ".raw: there is no such view"},
+		{".raw/.first/1", NULL},
+		{".first/1/.raw", ".raw: it is only the first view, in the table"},
+		{".rows", ".rows: there is no such view"},
 		{"from/b", "from: there is no such view"},
 		{".from/a/.newest/01/.reverse", ".newest/01: it is a whole number below 2^64, "
 						"without leading zeros, at character 2"},
