@@ -43,8 +43,13 @@ size_t wcs_text_spell(struct wcs_slice bytes, char *text)
 	char *out = text;
 
 	for (size_t i = 0; i < bytes.len;) {
-		size_t n = utf8_character(b + i, bytes.len - i);
+		size_t n;
 
+		if (b[i] >= 0x20 && b[i] < 0x7f && b[i] != '%') { /* mostly */
+			*out++ = (char)b[i++];
+			continue;
+		}
+		n = utf8_character(b + i, bytes.len - i);
 		if (n == 0 || text_is_special(b[i])) {
 			*out++ = '%';
 			*out++ = text_hex[b[i] >> 4];
