@@ -127,6 +127,9 @@ int wcs_keys_json_parse(const char *text, size_t len, struct wcs_keys *keys,
 unsigned int wcs_keys_bucket(const struct wcs_keys *keys, struct wcs_slice key);
 /* Writes the salt of a bucket: WCS_KEYS_SALT bytes. */
 void wcs_keys_salt(const struct wcs_keys *keys, unsigned int bucket, unsigned char *salt);
+/* The key of a stored key: what is behind its salt; all of it where the table has no salt (keys may
+ * be NULL), or the key has not its own. */
+struct wcs_slice wcs_keys_unsalted(const struct wcs_keys *keys, struct wcs_slice stored);
 /* The bucket to which all keys of the range belong, or -1: several. */
 int wcs_keys_range_bucket(const struct wcs_keys *keys, const struct wcs_range *range);
 

@@ -43,6 +43,19 @@ void wcs_keys_salt(const struct wcs_keys *keys, unsigned int bucket, unsigned ch
 	salt[2] = keys->delimiter;
 }
 
+struct wcs_slice wcs_keys_unsalted(const struct wcs_keys *keys, struct wcs_slice stored)
+{
+	unsigned char salt[WCS_KEYS_SALT];
+	struct wcs_slice key;
+
+	if (keys == NULL || keys->buckets == 0 || stored.len <= WCS_KEYS_SALT)
+		return stored;
+	key = (struct wcs_slice){(const char *)stored.data + WCS_KEYS_SALT,
+				 stored.len - WCS_KEYS_SALT};
+	wcs_keys_salt(keys, wcs_keys_bucket(keys, key), salt);
+	return memcmp(stored.data, salt, WCS_KEYS_SALT) == 0 ? key : stored;
+}
+
 /* Is that the range of one key: does it end at the key with a NUL behind it? */
 static bool salt_is_one(const struct wcs_range *range)
 {

@@ -665,6 +665,25 @@ SUITE_TEST(test_salt, 10)
 	ck_assert_uint_eq(model_bucket("a", 1, 256), 0xc0);
 }
 
+SUITE_TEST(test_keys_of_stored_keys, 10)
+{
+	static const struct {
+		unsigned int buckets;
+		const char *stored, *key;
+	} cases[] = {{256, "c0#a", "a"}, {256, "c1#a", "c1#a"}, {256, "C0#a", "C0#a"},
+		     {16, "00#a", "a"},	 {256, "c0|a", "c0|a"}, {256, "c0#", "c0#"},
+		     {0, "c0#a", "c0#a"}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct wcs_keys keys = {.delimiter = '#', .buckets = cases[i].buckets};
+		struct wcs_slice key = wcs_keys_unsalted(&keys, suite_text(cases[i].stored));
+
+		ck_assert_uint_eq(key.len, strlen(cases[i].key));
+		ck_assert_mem_eq(key.data, cases[i].key, key.len);
+	}
+	ck_assert_uint_eq(wcs_keys_unsalted(NULL, suite_text("c0#a")).len, 4);
+}
+
 /* Ranges, and the key in whose bucket all of their keys are; NULL: in several. */
 static const struct {
 	unsigned int salted;
