@@ -334,7 +334,8 @@ static int quarantine_aggregate(struct wcs_quarantine *quarantine, enum wcs_type
 	return got != cell->info.size || wcs_aggregate_number(type, *whole, number) != 0;
 }
 
-int wcs_quarantine_cell(struct wcs_quarantine *quarantine, const char *table, enum wcs_type type,
+int wcs_quarantine_cell(struct wcs_quarantine *quarantine, const char *table,
+			const struct wcs_keys *keys, enum wcs_type type,
 			const struct wcs_cell *cell, const struct wcs_quarantine_value *value)
 {
 	bool large = cell->info.size > WCS_VALUE_INLINE && type == WCS_BYTES, text = false;
@@ -356,6 +357,7 @@ int wcs_quarantine_cell(struct wcs_quarantine *quarantine, const char *table, en
 		rc = quarantine_set_table(quarantine, table);
 	if (rc != 0)
 		return rc;
+	quarantine->writer.keys = keys;
 	if (large) {
 		rc = quarantine_large(quarantine, cell, value, text);
 	} else {

@@ -34,9 +34,11 @@ bool wcs_quarantine_used(const struct wcs_quarantine *quarantine);
 void wcs_quarantine_schema(struct wcs_quarantine *quarantine, char *line);
 /* Adds a schema line for the rows that follow. */
 int wcs_quarantine_more_schema(struct wcs_quarantine *quarantine, const char *line);
-/* Adds a cell, as row JSON. A small value is in the cell; a large one is read. 1: it cannot be read
- * (-EIO, no bytes) or is not of the type. After that, or an error, nothing of the cell is left. */
-int wcs_quarantine_cell(struct wcs_quarantine *quarantine, const char *table, enum wcs_type type,
+/* Adds a cell, as row JSON, whose key is shown as the table's design says (NULL: it has none). A
+ * small value is in the cell; a large one is read. 1: it cannot be read (-EIO, no bytes) or is not
+ * of the type. After that, or an error, nothing of the cell is left. */
+int wcs_quarantine_cell(struct wcs_quarantine *quarantine, const char *table,
+			const struct wcs_keys *keys, enum wcs_type type,
 			const struct wcs_cell *cell, const struct wcs_quarantine_value *value);
 /* Adds a key of the engine's and its value, as they are. why: a few words. */
 int wcs_quarantine_raw(struct wcs_quarantine *quarantine, const char *why, struct wcs_slice key,

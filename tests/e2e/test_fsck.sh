@@ -158,6 +158,30 @@ a record of a drop that does not decode | d put $(drop 3) 01 | key $(drop 3): th
 much at once | rm TABLES; d "put 7a 00; put $u ff; delete $(extent 1 0); put $(extent 500 0) 01; put $(garbage 2) 0100000002; delete $next_value" | key 7a & table 2 & table lost-2 & b#1, f:big & value 500 & b#2, f:big & counter of values | without=b#1,,^..u"
 END
 
+# ---- Key designs -----------------------------------------------------------------------------
+# Rows of the quarantine have shown keys, so that they load again. c0 is the salt of a, in 256 buckets; c1 is not.
+
+base_schema='{"version":1,"tables":{"d":{"keys":{"segments":[{"name":"host","codec":"reverse-domain"},
+	{"name":"n","codec":"pad","width":4}]},"families":{"f":{}}},
+	"s":{"keys":{"segments":[{"name":"id","codec":"reverse"}],"salt":{"buckets":256}},"families":{"f":{}}}}}'
+cat >designed <<END
+{"table":"d"}
+{"key":"maps.google.com#7","families":{"f":{"q":[{"ts":1,"value":"x"}]}}}
+{"key":"%=#%=x","families":{"f":{"q":[{"ts":1,"value":"y"}]}}}
+END
+make_base designs designed
+use designs
+gone="family zz: 1 cells of a family that the table does not have"
+rows <<END
+a good store with key designs | true | | clean kept=- all | [[ \$(get $(cell 1 com.google.maps#0007 f q 1)) == 00*78 && \$(get $(cell 1 "#x" f q 1)) == 00*79 ]]
+a record that does not decode, of a coded key | d put $(cell 1 com.google.maps#0007 f q 1) 0701 | table d, row maps.google.com#7, f:q at 1: its record is damaged | raw=1 without=maps
+a family that the table does not have, of coded keys | d "put $(cell 1 com.google.maps#0008 zz q 5) 00000000016869; put $(cell 1 com#8 zz q 5) 00000000016a" | table d, family zz: 2 cells of a family | all | taken '["d","com#%=8","zz","q",5,"j"]'\$'\n''["d","maps.google.com#8","zz","q",5,"hi"]'
+the same of a salted key | d put $(cell 2 c0#a zz q 5) 00000000016869 | table s, $gone | all | taken '["s","a","zz","q",5,"hi"]'
+the same of a key with another salt | d put $(cell 2 c1#ab zz q 5) 00000000016869 | table s, $gone | all | taken '["s","1c#ab","zz","q",5,"hi"]'
+a record that does not decode, of a salted key | d put $(cell 2 c0#a f q 5) 0701 | table s, row a, f:q at 5: its record is damaged | raw=1 all
+no description of a table with a design | rm TABLES; d delete $(description 1) | table lost-1, family f: 2 $lost | without=^..d" | taken "\$(grep '^\["d' whole | sed 's/d/lost-1/; s/maps.google.com#7/com.google.maps#0007/; s/%=//g')"
+END
+
 # ---- Questions -------------------------------------------------------------------------------
 
 fresh

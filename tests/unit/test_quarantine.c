@@ -33,7 +33,7 @@ static int put(struct wcs_quarantine *quarantine, const char *row, int reads)
 				.info = {.ts = 1, .size = SIZE}};
 
 	reads_left = reads;
-	return wcs_quarantine_cell(quarantine, "t", WCS_BYTES, &cell, &value);
+	return wcs_quarantine_cell(quarantine, "t", NULL, WCS_BYTES, &cell, &value);
 }
 
 /* Every line is one, and those of rows are of good cells only. */

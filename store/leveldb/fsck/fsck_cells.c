@@ -35,9 +35,9 @@ struct cells {
 
 enum { CELLS_PLACE_PART = 240 /* shown bytes of a row key or qualifier */ };
 
-void ldb_fsck_print(char *to, size_t room, struct wcs_slice bytes)
+void ldb_fsck_print(char *to, size_t room, const struct wcs_keys *keys, struct wcs_slice bytes)
 {
-	char *text = wcs_text_encode(bytes);
+	char *text = wcs_keys_text(keys, bytes);
 	size_t len = text ? strlen(text) : 0;
 
 	if (len < room)
@@ -51,12 +51,14 @@ const char *ldb_fsck_cell_place(struct ldb_fsck *f, struct wcs_slice key,
 				const struct ldb_key_parts *parts)
 {
 	static unsigned char bytes[WCS_QUALIFIER_MAX]; /* of one thread, as all of the check */
+	const struct ldb_fsck_table *table = ldb_fsck_find(f, parts->table);
+	const struct wcs_keys *keys = table ? table->schema.keys : NULL;
 	char row[CELLS_PLACE_PART], qualifier[CELLS_PLACE_PART], name[WCS_TABLE_NAME_MAX + 1];
+	struct wcs_slice stored = {bytes, ldb_key_get_row(key.data, parts, bytes)};
 
 	ldb_fsck_table_name(f, parts->table, name);
-	ldb_fsck_print(row, sizeof(row),
-		       (struct wcs_slice){bytes, ldb_key_get_row(key.data, parts, bytes)});
-	ldb_fsck_print(qualifier, sizeof(qualifier),
+	ldb_fsck_print(row, sizeof(row), keys, wcs_keys_unsalted(keys, stored));
+	ldb_fsck_print(qualifier, sizeof(qualifier), NULL,
 		       (struct wcs_slice){bytes, ldb_key_get_qualifier(key.data, parts, bytes)});
 	snprintf(f->place, sizeof(f->place), "table %s, row %s, %s:%s at %" PRId64, name, row,
 		 (const char *)key.data + parts->row_end, qualifier, parts->ts);
@@ -82,21 +84,23 @@ int ldb_fsck_keep_cell(struct ldb_fsck *f, struct wcs_slice key, const struct ld
 {
 	static unsigned char row[WCS_ROW_KEY_MAX], qualifier[WCS_QUALIFIER_MAX];
 	const struct ldb_fsck_table *table = ldb_fsck_find(f, parts->table);
+	const struct wcs_keys *keys = table ? table->schema.keys : NULL;
 	const char *name_of_family = (const char *)key.data + parts->row_end;
 	const struct wcs_family *family = table ? ldb_fsck_family(table, name_of_family) : NULL;
 	struct cells_value chunks = {f, cell};
 	struct wcs_quarantine_value value = {cells_read, &chunks};
 	char name[WCS_TABLE_NAME_MAX + 1];
 	struct wcs_cell kept = {
-		.row = {row, ldb_key_get_row(key.data, parts, row)},
+		.row = wcs_keys_unsalted(
+			keys, (struct wcs_slice){row, ldb_key_get_row(key.data, parts, row)}),
 		.family = {name_of_family, parts->family_end - parts->row_end - 1},
 		.qualifier = {qualifier, ldb_key_get_qualifier(key.data, parts, qualifier)},
 		.info = {.ts = parts->ts, .size = cell->size},
 		.value = {cell->data, cell->id ? 0 : (size_t)cell->size}};
 
 	ldb_fsck_table_name(f, parts->table, name);
-	return wcs_quarantine_cell(f->fsck->quarantine, name, family ? family->type : WCS_BYTES,
-				   &kept, &value);
+	return wcs_quarantine_cell(f->fsck->quarantine, name, keys,
+				   family ? family->type : WCS_BYTES, &kept, &value);
 }
 
 /* ---- Lost tables and families ------------------------------------------------------------ */

@@ -133,7 +133,7 @@ int ldb_fsck_counters(struct ldb_fsck *f);
 int ldb_fsck_cells(struct ldb_fsck *f);
 int ldb_fsck_values(struct ldb_fsck *f);
 /* Writes bytes as text, and cuts long ones. */
-void ldb_fsck_print(char *to, size_t room, struct wcs_slice bytes);
+void ldb_fsck_print(char *to, size_t room, const struct wcs_keys *keys, struct wcs_slice bytes);
 /* The place of a cell as text, in f->place. */
 const char *ldb_fsck_cell_place(struct ldb_fsck *f, struct wcs_slice key,
 				const struct ldb_key_parts *parts);

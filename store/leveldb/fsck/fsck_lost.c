@@ -56,7 +56,7 @@ static bool lost_place(const struct ldb_buffer *key, uint32_t *table, char row[L
 	if (ldb_key_split(key->data, key->len, &parts))
 		return false;
 	*table = parts.table;
-	ldb_fsck_print(row, LOST_ROW,
+	ldb_fsck_print(row, LOST_ROW, NULL,
 		       (struct wcs_slice){bytes, ldb_key_get_row(key->data, &parts, bytes)});
 	return true;
 }
@@ -80,9 +80,11 @@ static void lost_tell(struct ldb_fsck *f, const struct ldb_fsck_lost *lost)
 		if (table->id >= first && table->id <= last)
 			wcs_fsck_found(f->fsck, WCS_FOUND_NOTICE, what, NULL, "table %s, %s%s%s%s",
 				       table->schema.name,
-				       has_from ? "rows from "
-				       : has_to ? "rows"
-						: "all rows",
+				       !has_from && !has_to ? "all rows"
+				       : table->schema.keys
+					       ? (has_from ? "stored keys from " : "stored keys")
+				       : has_from ? "rows from "
+						  : "rows",
 				       has_from ? from : "",
 				       has_to	  ? " to "
 				       : has_from ? " on"
