@@ -134,10 +134,10 @@ static bool time_decode(const struct wcs_keys_segment *segment, struct wcs_slice
 	bool reverse = segment->codec == WCS_CODEC_REVERSE_TIME;
 	uint64_t number;
 
-	if (bytes.len != (reverse ? CODEC_DIGITS : segment->width) ||
-	    !codec_number(bytes, &number) || (reverse && number > INT64_MAX))
+	if (bytes.len != (reverse ? CODEC_DIGITS : segment->width) || !codec_number(bytes, &number))
 		return false;
-	number = reverse ? (uint64_t)INT64_MAX - number : number;
+	if (reverse) /* more than INT64_MAX wraps around, to a number behind the last time */
+		number = (uint64_t)INT64_MAX - number;
 	if (number > time_last(segment))
 		return false;
 	*len = time_format(segment, number, (char *)shown);

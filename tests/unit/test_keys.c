@@ -848,6 +848,12 @@ SUITE_TEST(test_equal_designs, 10)
 	other = one;
 	other.segments[0].codec = WCS_CODEC_REVERSE;
 	ck_assert(!wcs_keys_equal(&one, &other));
+	other = one;
+	other.segments[0].unit = WCS_UNIT_S;
+	ck_assert(!wcs_keys_equal(&one, &other));
+	other = one;
+	other.segments[0].width = 8;
+	ck_assert(!wcs_keys_equal(&one, &other));
 	for (int i = 0; i < 6; i++)
 		ck_assert_ptr_nonnull(wcs_codec_name((enum wcs_codec)i));
 	ck_assert_ptr_null(wcs_codec_name((enum wcs_codec)6));
