@@ -126,21 +126,26 @@ static bool shown_marked(struct shown_reader *reader)
 static int shown_take(struct shown_reader *reader, unsigned char *to, size_t *len, bool *delimited)
 {
 	size_t room = WCS_ROW_KEY_MAX - reader->len, step;
+	int delimiter = reader->keys != NULL ? reader->keys->delimiter : -1;
 	unsigned char byte;
 
 	*delimited = false;
 	for (*len = 0; reader->at < reader->end; reader->at += step) {
-		if (reader->keys == NULL && shown_marked(reader)) {
+		byte = (unsigned char)reader->text[reader->at];
+		step = 1;
+		if (byte == '%' && delimiter < 0 && shown_marked(reader)) {
 			step = 0;
 			continue;
 		}
-		step = wcs_text_byte(reader->text + reader->at, reader->end - reader->at, &byte);
-		if (step == 0)
+		if (byte == '%')
+			step = wcs_text_byte(reader->text + reader->at, reader->end - reader->at,
+					     &byte);
+		if (step == 0) /* no escape */
 			return shown_refuse(
 				reader, reader->at,
 				wcs_fault_set(reader->fault, -EINVAL,
 					      "a %% has two upper-case hex digits behind it"));
-		if (reader->keys != NULL && byte == reader->keys->delimiter) {
+		if (byte == delimiter) {
 			*delimited = true;
 			reader->at += step;
 			return 0;
