@@ -6,7 +6,7 @@
 #ifndef WCS_ROWS_H
 #define WCS_ROWS_H
 
-#include "store/keys/keys.h"
+#include "store/store.h"
 
 /*
  * A row object in JSON: {"key":K,"families":{F:{Q:[{"ts":T,"value":V},…]}}}; K and Q are text with

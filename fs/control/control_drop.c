@@ -17,6 +17,7 @@
 #include "fs/serve/report.h"
 #include "fs/value/draft.h"
 #include "fs/write/writer.h"
+#include "store/keys/keys.h"
 #include "store/rows.h"
 
 static int drop_print(const struct control_place *at, FILE *to)

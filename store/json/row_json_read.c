@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "store/json/json_read.h"
+#include "store/keys/keys.h"
 #include "store/rows.h"
 
 enum row_read_value { ROW_READ_NONE, ROW_READ_TEXT, ROW_READ_BASE64, ROW_READ_NUMBER };
