@@ -148,10 +148,10 @@ struct wcs_backend {
 	int (*scan_read)(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset,
 			 size_t *got);
 	void (*scan_close)(struct wcs_scan *scan);
-	/* Engines with can.filter have these two, for scans of each cell. Goes on at the first cell
-	 * of the row from that column on (family NULL: at its first cell), and then with the rows
-	 * behind it in the scan's order; a row without such a cell is passed over. The slices may
-	 * be those of the last cell given. The next cell differs in its row. */
+	/* Engines with can.filter have these two. Goes on at the first cell of the row from that
+	 * column on (family NULL: at its first cell), and then with the rows behind it in the
+	 * scan's order; a row without such a cell is passed over. The slices may be those of the
+	 * last cell given. The next cell differs in its row. */
 	int (*scan_enter)(struct wcs_scan *scan, struct wcs_slice row, const char *family,
 			  struct wcs_slice qualifier);
 	/* The next cell will differ from the last one given in this part or in one before. */
@@ -193,13 +193,15 @@ struct wcs_backend {
 	/* As wcs_key_get, hidden cells included: not called if the view can hide whole rows. */
 	int (*key_get)(void *db, uint32_t table, struct wcs_slice key, unsigned char delimiter,
 		       struct wcs_key_info *info);
-	/* As wcs_rows_splits: calls each for up to max rows of the range, other than its first.
-	 * NULL: the engine knows none. */
-	int (*splits)(void *db, uint32_t table, const struct wcs_range *range, size_t max,
-		      int (*each)(void *ctx, struct wcs_slice row), void *ctx);
-	/* Deletes a row (NULL: none) and the rows of a range that starts behind it. */
+	/* As wcs_rows_splits: calls each for up to max rows of the ranges, in order, that divide
+	 * all of them together; never for the first one of a range. Parts may be smaller where
+	 * there are several ranges. NULL: the engine knows none. */
+	int (*splits)(void *db, uint32_t table, const struct wcs_range *ranges, size_t count,
+		      size_t max, int (*each)(void *ctx, struct wcs_slice row), void *ctx);
+	/* Deletes a row (NULL: none), which is in no range, and the rows of the ranges, of which
+	 * there is one or more, as scan_open has them. It is one drop, as of wcs_rows_drop. */
 	int (*drop)(void *db, uint32_t table, const struct wcs_slice *row,
-		    const struct wcs_range *range);
+		    const struct wcs_range *ranges, size_t count);
 
 	const struct wcs_local *local; /* NULL: the engine has no files or memory of its own here */
 };

@@ -68,7 +68,7 @@ int wcs_rows_splits(struct wcs_table *table, const struct wcs_slice *key, struct
 	count = chain_cut(&bounds, subtree.ranges, subtree.count);
 	if (count > 0 && engine->backend->splits != NULL)
 		rc = engine->backend->splits(engine->db, table->id, &subtree.ranges[count - 1],
-					     WCS_SPLITS_MAX, each, ctx);
+					     1, WCS_SPLITS_MAX, each, ctx);
 	table_leave(table);
 	return rc;
 }

@@ -17,7 +17,7 @@ static int drop_row(const struct wcs_engine *engine, uint32_t table, struct wcs_
 }
 
 int engine_drop(const struct wcs_engine *engine, uint32_t table, const struct wcs_slice *row,
-		const struct wcs_range *range)
+		const struct wcs_range *ranges, size_t count)
 {
 	static const struct wcs_filter rows = {.each = WCS_EACH_ROW};
 	static const struct wcs_view everything = {.policies = NULL};
@@ -26,10 +26,10 @@ int engine_drop(const struct wcs_engine *engine, uint32_t table, const struct wc
 	int rc;
 
 	if (engine->backend->drop != NULL)
-		return engine->backend->drop(engine->db, table, row, range);
+		return engine->backend->drop(engine->db, table, row, ranges, count);
 	rc = row != NULL ? drop_row(engine, table, *row) : 0;
 	if (rc == 0)
-		rc = engine_scan(engine, &everything, table, range, 1, &rows, &scan);
+		rc = engine_scan(engine, &everything, table, ranges, count, &rows, &scan);
 	if (rc != 0)
 		return rc;
 	while (rc == 0 && (rc = scan->backend->scan_next(scan, &cell)) > 0)

@@ -56,6 +56,6 @@ int engine_key(const struct wcs_engine *engine, const struct wcs_view *view, uin
 
 /* ---- drop.c ---- */
 int engine_drop(const struct wcs_engine *engine, uint32_t table, const struct wcs_slice *row,
-		const struct wcs_range *range);
+		const struct wcs_range *ranges, size_t count);
 
 #endif

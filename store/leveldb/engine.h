@@ -87,7 +87,7 @@ struct ldb {
 	_Atomic(struct ldb_rows *) spare;  /* memory of the last change of rows */
 	atomic_bool failed;		   /* a write failed: there are no more writes */
 	_Atomic uint32_t etag;		   /* of the next cell written */
-	_Atomic uint64_t next_drop;	   /* number of the next drop's record */
+	_Atomic uint64_t next_drop;	   /* number of the next drop's first record */
 	_Atomic uint64_t drops;		   /* under way */
 	pthread_mutex_t admin_lock;	   /* tables' descriptions and their counter */
 	pthread_mutex_t manual_lock;	   /* held during a requested compaction */
@@ -323,10 +323,10 @@ int ldb_rows_purge(struct wcs_rows *rows, const struct wcs_address *at);
 int ldb_rows_apply(struct wcs_rows *rows, const struct wcs_edit *edits, size_t count,
 		   size_t *applied);
 void ldb_rows_close(struct wcs_rows *rows);
-int ldb_splits(void *db, uint32_t table, const struct wcs_range *range, size_t max,
+int ldb_splits(void *db, uint32_t table, const struct wcs_range *ranges, size_t count, size_t max,
 	       int (*each)(void *ctx, struct wcs_slice row), void *ctx);
 int ldb_drop_rows(void *db, uint32_t table, const struct wcs_slice *row,
-		  const struct wcs_range *range);
+		  const struct wcs_range *ranges, size_t count);
 /* Finishes the drops that a crash interrupted. Called before the store serves. */
 int ldb_drop_resume(struct ldb *db);
 

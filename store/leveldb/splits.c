@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds rows that divide a range into parts of about equal size, by LevelDB's estimate of the bytes
+ * Finds rows that divide ranges into parts of about equal size, by LevelDB's estimate of the bytes
  * that its files have before a key. No row is scanned; bytes in memory do not count.
  *
  * Each bound is searched between two rows, below and above it, whose offsets are known. The key
@@ -30,7 +30,9 @@ struct splits {
 	uint32_t table;
 	leveldb_iterator_t *iter;
 	struct ldb_key key, end;
-	uint64_t part; /* bytes */
+	uint64_t part;	 /* bytes */
+	uint64_t bound;	 /* the next, as bytes of the ranges before it */
+	uint64_t bounds; /* left */
 	struct split_row low, found, given;
 	/* The rows above the bound, the nearest one last. */
 	struct split_row high[SPLITS_STEPS];
@@ -188,27 +190,45 @@ static const struct split_row *splits_nearest(const struct splits *splits, uint6
 }
 
 /* How many parts to make of those bytes. The end of a table file, about a tenth, has no rows but
- * filters and the index: if there are several files, a part is not smaller than half of one. */
-static uint64_t splits_parts(const struct splits *splits, uint64_t size, size_t max)
+ * filters and the index: if there are several files, a part is not smaller than half of one. The
+ * caller of several ranges puts their parts together, which evens that out. */
+static uint64_t splits_parts(const struct splits *splits, uint64_t size, size_t ranges, size_t max)
 {
-	uint64_t least = size < splits->db->table_bytes ? SPLITS_PART : splits->db->table_bytes / 2;
+	uint64_t least = size < splits->db->table_bytes || ranges > 1 ? SPLITS_PART
+								      : splits->db->table_bytes / 2;
 
 	return size / least > max ? max + 1 : size / least;
 }
 
-static int splits_give(struct splits *splits, size_t max,
+/* Finds the ends of a range, and its size. 1: found; 0: it has no row; or an error. */
+static int splits_begin(struct splits *splits, const struct wcs_range *range, uint64_t *size)
+{
+	int rc;
+
+	ldb_key_row(&splits->key, splits->table, range->start);
+	if (range->end.data)
+		ldb_key_row(&splits->end, splits->table, range->end);
+	else
+		ldb_key_table_past(&splits->end, splits->table);
+	rc = splits_ends(splits);
+	if (rc > 0)
+		*size = splits->high[0].offset - splits->low.offset;
+	return rc;
+}
+
+/* Gives the bounds that lie in the range; `before` are the bytes of the ranges before it. */
+static int splits_give(struct splits *splits, uint64_t before, uint64_t size,
 		       int (*each)(void *ctx, struct wcs_slice row), void *ctx)
 {
-	uint64_t start = splits->low.offset, size = splits->high[0].offset - start;
-	uint64_t parts = splits_parts(splits, size, max);
+	uint64_t start = splits->low.offset;
 	int rc = 0;
 
 	splits->given = splits->low;
-	splits->part = parts > 0 ? size / parts : 0;
-	for (uint64_t i = 1; rc == 0 && i < parts; i++) {
-		uint64_t bound = start + splits->part * i;
+	for (; rc == 0 && splits->bounds > 0 && splits->bound < before + size; splits->bounds--) {
+		uint64_t bound = start + splits->bound - before;
 		const struct split_row *row;
 
+		splits->bound += splits->part;
 		rc = splits_narrow(splits, bound);
 		if (rc)
 			break;
@@ -221,7 +241,37 @@ static int splits_give(struct splits *splits, size_t max,
 	return rc;
 }
 
-int ldb_splits(void *db, uint32_t table, const struct wcs_range *range, size_t max,
+static int splits_run(struct splits *splits, const struct wcs_range *ranges, size_t count,
+		      size_t max, int (*each)(void *ctx, struct wcs_slice row), void *ctx)
+{
+	uint64_t total = 0, before = 0, size, parts;
+	int rc;
+
+	for (size_t i = 0; i < count; i++) {
+		rc = splits_begin(splits, &ranges[i], &size);
+		if (rc < 0)
+			return rc;
+		total += rc > 0 ? size : 0;
+	}
+	parts = splits_parts(splits, total, count, max);
+	if (parts < 2)
+		return 0;
+	splits->part = splits->bound = total / parts;
+	splits->bounds = parts - 1;
+	for (size_t i = 0; i < count; i++) {
+		rc = splits_begin(splits, &ranges[i], &size);
+		if (rc == 0)
+			continue;
+		if (rc > 0)
+			rc = splits_give(splits, before, size, each, ctx);
+		if (rc != 0)
+			return rc;
+		before += size;
+	}
+	return 0;
+}
+
+int ldb_splits(void *db, uint32_t table, const struct wcs_range *ranges, size_t count, size_t max,
 	       int (*each)(void *ctx, struct wcs_slice row), void *ctx)
 {
 	struct splits *splits = malloc(sizeof(*splits));
@@ -232,14 +282,7 @@ int ldb_splits(void *db, uint32_t table, const struct wcs_range *range, size_t m
 	splits->db = db;
 	splits->table = table;
 	splits->iter = ldb_db_iterate(db);
-	ldb_key_row(&splits->key, table, range->start);
-	if (range->end.data)
-		ldb_key_row(&splits->end, table, range->end);
-	else
-		ldb_key_table_past(&splits->end, table);
-	rc = splits_ends(splits);
-	if (rc > 0)
-		rc = splits_give(splits, max, each, ctx);
+	rc = splits_run(splits, ranges, count, max, each, ctx);
 	rc = ldb_db_iter_end(db, splits->iter, rc);
 	free(splits);
 	return rc;

@@ -59,7 +59,7 @@ int wcs_rows_drop(struct wcs_table *table, const struct wcs_slice *key)
 	rc = table->protected ? -EPERM : wcs_subtree_init(&subtree, key, table->delimiter);
 	if (rc == 0)
 		rc = engine_drop(&table->store->engine, table->id, row,
-				 &subtree.ranges[subtree.count - 1]);
+				 &subtree.ranges[subtree.count - 1], 1);
 	table_unlock(table);
 	return rc;
 }

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Drops a row range, in batches of whole rows.
+ * Drops ranges of rows, in batches of whole rows.
  *
  * - A batch is made and written under all row locks, so no mutation runs between its reads and its
  *   deletes.
- * - A drop of more than one batch has a record of its remaining range, which every batch replaces
- *   and the last one deletes. Rows written behind the drop's position are not in the record and
- *   stay, also if the next open finishes the drop after a crash.
+ * - A drop of more than one batch has a record of each remaining range. The first batch makes them,
+ *   every batch replaces that of the range under way, and the last one of a range deletes it. Rows
+ *   written behind the drop's position are in no record and stay, also if the next open finishes
+ *   the drop after a crash.
  * - The logs are synced after each of these batches, once the row locks are free: a power cut must
  *   not keep a later batch, or the end of the drop, and lose an earlier one. A mutation before that
  *   sync is lost together with the batch, or is not acknowledged as durable either. With the option
  *   sync the batch itself is a synced write.
- * - A drop that fails deletes its record: finished later, it would delete rows written meanwhile.
- * - A single row may go with the range, in the first batch. So the record is of the range only, and
- *   the two are one drop.
+ * - A drop that fails deletes its records: finished later, it would delete rows written meanwhile.
+ * - A single row may go with the ranges, in the first batch. So the records are of ranges only, and
+ *   all is one drop.
  * - The deleted keys are compacted in slices during the drop, at most one slice behind it. So few
  *   tombstones slow readers down while the drop runs, and none when it returns.
  */
@@ -27,6 +28,7 @@
 enum {
 	DROP_CELLS = 4000,	   /* in a batch: some milliseconds under the row locks */
 	DROP_SLICE_CELLS = 200000, /* a seek crosses them in some 25 ms */
+	DROP_RANGE_CELLS = 1000,   /* fewer, in one of several ranges, need no compaction */
 	DROP_PAUSE_MS = 50,
 	DROP_PAUSES = 20, /* at most, in a slice, while LevelDB lags behind */
 };
@@ -35,26 +37,30 @@ enum {
 
 struct drop {
 	struct ldb *db;
-	uint64_t id;
-	bool recorded; /* there is a record */
+	uint64_t id;   /* of the first range; those of the others follow */
+	bool recorded; /* there are records of the ranges that are left */
 	bool unsynced; /* the last batch must be synced before the next */
 	bool garbage;
 	bool compacts; /* it has more than one batch */
 	uint32_t table;
 	const struct wcs_slice *row; /* NULL: none any more */
-	struct wcs_slice start;	     /* of the remaining range */
+	const struct wcs_range *ranges;
+	size_t range_count, range; /* the range under way */
+	struct wcs_slice start;	   /* of its rest */
 	leveldb_iterator_t *iter;
 	leveldb_writebatch_t *batch;
 	size_t cells, bytes; /* in the batch: cells, and bytes of their keys */
-	uint64_t dead;	     /* bytes of their keys and inline values */
+	struct drop_part {
+		size_t cells;
+		uint64_t dead; /* bytes of their keys and inline values */
+	} * parts;	       /* of the batch, in each range */
 	size_t slice_cells;
 	uint64_t slice_bytes;
 	unsigned int pauses; /* in the slice */
 	uint64_t number;     /* of the last slice in the queue */
 	struct ldb_key seek;
-	struct ldb_key slice; /* its start */
-	struct ldb_key end;   /* first key not to be deleted */
-	struct wcs_range range;
+	struct ldb_key slice; /* its start, in the range of the slice */
+	struct ldb_key end;   /* of the range under way: its first key not to be deleted */
 	unsigned char start_bytes[LDB_ROW_BOUND];
 	unsigned char record[LDB_DROP_MAX];
 };
@@ -72,24 +78,28 @@ static int drop_row(struct drop *drop, size_t row_end)
 			return rc;
 		drop->cells++;
 		drop->bytes += len;
-		drop->dead += len + (cell.id == 0 ? cell.size : 0);
+		drop->parts[drop->range].cells++;
+		drop->parts[drop->range].dead += len + (cell.id == 0 ? cell.size : 0);
 		drop->garbage = drop->garbage || cell.id != 0;
 	}
 	return 0;
 }
 
-/* Collects rows until the batch is full. *more: there are others, from drop->start on. */
-static int drop_collect(struct drop *drop, bool *more)
+/* Makes a range the one under way. */
+static void drop_set_range(struct drop *drop, size_t range)
+{
+	drop->range = range;
+	drop->start = drop->ranges[range].start;
+	ldb_key_table_past(&drop->end, drop->table);
+	if (drop->ranges[range].end.data)
+		ldb_key_row(&drop->end, drop->table, drop->ranges[range].end);
+}
+
+/* Collects rows of the range until the batch is full. *more: it has others, from drop->start on. */
+static int drop_collect_range(struct drop *drop, bool *more)
 {
 	int rc = 0;
 
-	*more = false;
-	if (drop->row) {
-		ldb_key_row(&drop->seek, drop->table, *drop->row);
-		ldb_iter_seek(drop->iter, &drop->seek);
-		drop->row = NULL;
-		rc = drop_row(drop, drop->seek.len);
-	}
 	ldb_key_row(&drop->seek, drop->table, drop->start);
 	ldb_iter_seek(drop->iter, &drop->seek);
 	while (!rc && ldb_iter_before(drop->iter, &drop->end)) {
@@ -111,30 +121,58 @@ static int drop_collect(struct drop *drop, bool *more)
 	return rc;
 }
 
-static void drop_put_record(struct drop *drop, bool more)
+/* Collects rows until the batch is full. *more: there are others, from drop->start on. */
+static int drop_collect(struct drop *drop, bool *more)
 {
-	struct ldb_drop left = {drop->table, {drop->start, drop->range.end}};
-	struct ldb_id_key key = ldb_key_drop(drop->id);
+	int rc = 0;
 
-	if (more)
-		ldb_db_batch_put(drop->batch, key, drop->record,
-				 ldb_record_drop(drop->record, &left));
-	else if (drop->recorded)
-		ldb_db_batch_delete(drop->batch, key);
+	if (drop->row) {
+		ldb_key_row(&drop->seek, drop->table, *drop->row);
+		ldb_iter_seek(drop->iter, &drop->seek);
+		drop->row = NULL;
+		rc = drop_row(drop, drop->seek.len);
+	}
+	if (!rc)
+		rc = drop_collect_range(drop, more);
+	while (!rc && !*more && drop->range + 1 < drop->range_count) {
+		drop_set_range(drop, drop->range + 1);
+		rc = drop_collect_range(drop, more);
+	}
+	return rc;
+}
+
+/* Puts the records of the ranges that are left, of which `first` was the first before the batch. */
+static void drop_put_records(struct drop *drop, size_t first, bool more)
+{
+	for (size_t i = first; i < drop->range_count; i++) {
+		struct ldb_drop left = {drop->table, drop->ranges[i]};
+		struct ldb_id_key key = ldb_key_drop(drop->id + i);
+
+		if (i == drop->range)
+			left.range.start = drop->start;
+		if (!more || i < drop->range) {
+			if (drop->recorded)
+				ldb_db_batch_delete(drop->batch, key);
+		} else if (i == drop->range || !drop->recorded) {
+			ldb_db_batch_put(drop->batch, key, drop->record,
+					 ldb_record_drop(drop->record, &left));
+		}
+	}
 }
 
 /* Makes and writes one batch, under all row locks. 1: there is more; 0: done. */
 static int drop_batch(struct drop *drop)
 {
+	size_t first = drop->range;
 	bool more = false;
 	int rc;
 
 	drop->iter = ldb_db_iterate(drop->db);
-	drop->cells = drop->bytes = drop->dead = 0;
+	drop->cells = drop->bytes = 0;
 	rc = ldb_db_iter_end(drop->db, drop->iter, drop_collect(drop, &more));
 	if (!rc && (drop->cells > 0 || drop->recorded)) {
 		drop->unsynced = more || drop->recorded;
-		drop_put_record(drop, more);
+		drop_put_records(drop, first, more);
 		rc = ldb_commit(drop->db, drop->batch, drop->db->options->sync);
 		drop->recorded = more;
 	}
@@ -144,30 +182,54 @@ static int drop_batch(struct drop *drop)
 
 /* ---- Compaction --------------------------------------------------------------------------- */
 
-/* Counts the batch's dead bytes, and pushes the slice to the queue once it is large enough. */
-static void drop_compact(struct drop *drop, bool more)
+/* Pushes the slice, which ends at drop->seek, to the queue if it is large enough. */
+static void drop_push(struct drop *drop, struct ldb_dead *dead, bool ends)
 {
-	struct ldb_dead dead;
+	size_t least = drop->range_count > 1 ? DROP_RANGE_CELLS : 0;
 
-	drop->seek = drop->end;
-	if (more)
-		ldb_key_row(&drop->seek, drop->table, drop->start);
-	dead = ldb_dead_range((struct wcs_slice){drop->slice.data, drop->slice.len},
-			      (struct wcs_slice){drop->seek.data, drop->seek.len}, drop->cells,
-			      drop->dead);
-	if (drop->cells > 0)
-		ldb_space_dead(drop->db, &dead);
-	drop->slice_cells += drop->cells;
-	drop->slice_bytes += drop->dead;
 	if (!drop->compacts ||
-	    (more && drop->slice_cells < DROP_SLICE_CELLS && drop->slice_bytes < DROP_SLICE_BYTES))
+	    (ends ? drop->slice_cells < least
+		  : drop->slice_cells < DROP_SLICE_CELLS && drop->slice_bytes < DROP_SLICE_BYTES))
 		return;
 	ldb_queue_wait(drop->db, drop->number);
-	dead.keys = drop->slice_cells;
-	dead.bytes = drop->slice_bytes;
-	drop->number = ldb_queue_push(drop->db, &dead);
+	dead->keys = drop->slice_cells;
+	dead->bytes = drop->slice_bytes;
+	drop->number = ldb_queue_push(drop->db, dead);
 	drop->slice = drop->seek;
 	drop->slice_cells = drop->slice_bytes = drop->pauses = 0;
+}
+
+/* Counts the batch's dead bytes in each range, and compacts. first: its first range; more: the last
+ * one goes on at drop->start. */
+static void drop_compact(struct drop *drop, size_t first, bool more)
+{
+	size_t last = drop->range;
+	struct ldb_dead dead;
+
+	for (size_t i = first; i <= last; i++) {
+		struct drop_part *part = &drop->parts[i];
+		bool ends = i < last || !more;
+		struct wcs_slice start = drop->start;
+
+		drop_set_range(drop, i);
+		drop->start = start;
+		drop->seek = drop->end;
+		if (!ends)
+			ldb_key_row(&drop->seek, drop->table, drop->start);
+		dead = ldb_dead_range((struct wcs_slice){drop->slice.data, drop->slice.len},
+				      (struct wcs_slice){drop->seek.data, drop->seek.len},
+				      part->cells, part->dead);
+		if (part->cells > 0)
+			ldb_space_dead(drop->db, &dead);
+		drop->slice_cells += part->cells;
+		drop->slice_bytes += part->dead;
+		*part = (struct drop_part){0};
+		drop_push(drop, &dead, ends);
+		if (i == last)
+			break;
+		drop->slice_cells = drop->slice_bytes = 0;
+		ldb_key_row(&drop->slice, drop->table, drop->ranges[i + 1].start);
+	}
 }
 
 /* ---- All of it --------------------------------------------------------------------------- */
@@ -178,17 +240,18 @@ static void drop_begin(struct drop *drop)
 	size_t cells = 0;
 
 	drop->batch = leveldb_writebatch_create();
-	ldb_key_table_past(&drop->end, drop->table);
-	if (drop->range.end.data)
-		ldb_key_row(&drop->end, drop->table, drop->range.end);
-	ldb_key_row(&drop->slice, drop->table, drop->row ? *drop->row : drop->start);
 	/* Has it more than one batch? This reads ahead, which need not be done under the locks. */
 	drop->iter = ldb_db_iterate(db);
-	ldb_key_row(&drop->seek, drop->table, drop->start);
-	ldb_iter_seek(drop->iter, &drop->seek);
-	for (; cells <= DROP_CELLS && ldb_iter_before(drop->iter, &drop->end); cells++)
-		leveldb_iter_next(drop->iter);
+	for (size_t i = 0; i < drop->range_count && cells <= DROP_CELLS; i++) {
+		drop_set_range(drop, i);
+		ldb_key_row(&drop->seek, drop->table, drop->start);
+		ldb_iter_seek(drop->iter, &drop->seek);
+		for (; cells <= DROP_CELLS && ldb_iter_before(drop->iter, &drop->end); cells++)
+			leveldb_iter_next(drop->iter);
+	}
 	leveldb_iter_destroy(drop->iter);
+	drop_set_range(drop, 0);
+	ldb_key_row(&drop->slice, drop->table, drop->row ? *drop->row : drop->start);
 	drop->compacts = cells > DROP_CELLS && ldb_shrink_has_files(db);
 	if (drop->compacts) /* a tombstone in one table with its key would stay */
 		ldb_manual_flush(db);
@@ -201,6 +264,8 @@ static int drop_run(struct drop *drop)
 
 	drop_begin(drop);
 	do {
+		size_t first = drop->range;
+
 		/* LevelDB may catch up, for a limited time, because its writers may never pause. */
 		for (; drop->pauses < DROP_PAUSES && ldb_commit_busy(drop->db); drop->pauses++)
 			nanosleep(&(struct timespec){0, DROP_PAUSE_MS * 1000000L}, NULL);
@@ -210,11 +275,11 @@ static int drop_run(struct drop *drop)
 		rc = more >= 0 && drop->unsynced ? ldb_sync_logs(drop->db) : 0;
 		drop->unsynced = false;
 		more = rc ? rc : more;
-		drop_compact(drop, more > 0);
+		drop_compact(drop, first, more > 0);
 	} while (more > 0);
 	if (more < 0 && drop->recorded) {
 		leveldb_writebatch_clear(drop->batch);
-		drop_put_record(drop, false);
+		drop_put_records(drop, 0, false);
 		ldb_commit(drop->db, drop->batch, true);
 	}
 	leveldb_writebatch_destroy(drop->batch);
@@ -222,41 +287,52 @@ static int drop_run(struct drop *drop)
 	return more;
 }
 
-static struct drop *drop_new(struct ldb *db, uint64_t id, const struct wcs_slice *row,
-			     const struct ldb_drop *what)
+static struct drop *drop_new(struct ldb *db, uint64_t id, uint32_t table,
+			     const struct wcs_slice *row, const struct wcs_range *ranges,
+			     size_t count)
 {
 	struct drop *drop = malloc(sizeof(*drop));
 
 	if (!drop)
 		return NULL;
 	memset(drop, 0, offsetof(struct drop, seek));
+	drop->parts = calloc(count, sizeof(*drop->parts));
+	if (!drop->parts) {
+		free(drop);
+		return NULL;
+	}
 	drop->db = db;
 	drop->id = id;
-	drop->table = what->table;
+	drop->table = table;
 	drop->row = row;
-	drop->range = what->range;
-	drop->start = what->range.start;
+	drop->ranges = ranges;
+	drop->range_count = count;
 	return drop;
 }
 
+static void drop_free(struct drop *drop)
+{
+	free(drop->parts);
+	free(drop);
+}
+
 int ldb_drop_rows(void *engine, uint32_t table, const struct wcs_slice *row,
-		  const struct wcs_range *range)
+		  const struct wcs_range *ranges, size_t count)
 {
 	struct ldb *db = engine;
-	struct ldb_drop what = {table, *range};
 	struct drop *drop;
 	int rc;
 
 	if (ldb_db_failed(db))
 		return -EROFS;
-	drop = drop_new(db, atomic_fetch_add(&db->next_drop, 1), row, &what);
+	drop = drop_new(db, atomic_fetch_add(&db->next_drop, count), table, row, ranges, count);
 	if (!drop)
 		return -ENOMEM;
 	rc = drop_run(drop);
 	if (drop->garbage)
 		ldb_reclaim_wake(db);
 	ldb_queue_wait(db, drop->number);
-	free(drop);
+	drop_free(drop);
 	return rc;
 }
 
@@ -264,14 +340,14 @@ int ldb_drop_rows(void *engine, uint32_t table, const struct wcs_slice *row,
 
 static int drop_resume_one(struct ldb *db, uint64_t id, const struct ldb_drop *what)
 {
-	struct drop *drop = drop_new(db, id, NULL, what);
+	struct drop *drop = drop_new(db, id, what->table, NULL, &what->range, 1);
 	int rc;
 
 	if (!drop)
 		return -ENOMEM;
 	drop->recorded = true;
 	rc = drop_run(drop);
-	free(drop);
+	drop_free(drop);
 	if (rc == -EIO && !ldb_db_failed(db)) {
 		ldb_db_log(db, WCS_LOG_ERROR,
 			   "a drop that was interrupted meets damaged data; its rest is given up");
