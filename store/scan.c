@@ -2,6 +2,7 @@
 /* Scans: checks the arguments and copies the filter. An empty range, filter or list of families
  * never reaches an engine. */
 #include "store/chain/chain_private.h"
+#include "store/salt/salt.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -102,8 +103,8 @@ static int scan_start(struct wcs_table *table, const struct wcs_range *ranges, s
 	if (copy->chain != NULL)
 		rc = chain_scan(table, &view, ranges, range_count, copy, scan);
 	else
-		rc = engine_scan(&table->store->engine, &view, table->id, ranges, range_count, copy,
-				 scan);
+		rc = salt_scan(&table->store->engine, wcs_table_keys(table), &view, table->id,
+			       ranges, range_count, copy, scan);
 	if (rc != 0) {
 		free(copy);
 		return rc;
@@ -129,13 +130,13 @@ int wcs_scan_open(struct wcs_table *table, const struct wcs_range *ranges, size_
 	    (filter->ts_from < 0 || filter->ts_to < 0 ||
 	     (unsigned int)filter->each > WCS_EACH_ROW || wcs_chain_moves(filter->chain)))
 		rc = -EINVAL;
-	if (rc == 0 && filter->chain != NULL) {
-		chain_bounds(filter->chain, &bounds);
-		range_count = chain_cut(&bounds, kept, range_count);
-	}
 	if (rc == 0)
 		rc = table_enter(table);
 	if (rc == 0) {
+		if (filter->chain != NULL) {
+			chain_bounds(filter->chain, wcs_table_keys(table), &bounds);
+			range_count = chain_cut(&bounds, kept, range_count);
+		}
 		rc = scan_start(table, kept, range_count, filter, scan);
 		table_leave(table);
 	}

@@ -45,7 +45,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WCS_ROW_KEY_MAX	      4096u	   /* bytes; at least 1 */
+#define WCS_ROW_KEY_MAX	      4096u	   /* bytes of a stored key; at least 1 */
 #define WCS_QUALIFIER_MAX     16384u	   /* bytes */
 #define WCS_VALUE_MAX	      (100u << 20) /* bytes */
 #define WCS_VALUE_WARN	      (10u << 20)  /* bytes; logged */
@@ -189,6 +189,7 @@ struct wcs_stats {
 	uint64_t value_bytes_read; /* by wcs_value_read and scans */
 	uint64_t values_reclaimed; /* deleted large values whose space was freed */
 	uint64_t compactions;	   /* of ranges that were emptied */
+	uint64_t rows_missalted;   /* rows met by reads whose key has not its salt */
 	/* At this moment. */
 	uint64_t values_pending; /* deleted large values that still take space; counted up to
 				  * WCS_STATS_PENDING_MAX */
@@ -556,6 +557,8 @@ struct wcs_key_info {
 /* Neither is not an error. key may be empty here: it is then the prefix of keys that start with
  * the delimiter. */
 int wcs_key_get(struct wcs_table *table, struct wcs_slice key, struct wcs_key_info *info);
+/* The same of a stored key, which a chain with RAW has (chain.h). */
+int wcs_key_get_stored(struct wcs_table *table, struct wcs_slice key, struct wcs_key_info *info);
 
 /* The cells that a scan gives: every one, or the first of each column, family or row. */
 enum wcs_each { WCS_EACH_CELL = 0, WCS_EACH_COLUMN, WCS_EACH_FAMILY, WCS_EACH_ROW };

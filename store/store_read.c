@@ -3,7 +3,7 @@
  * Reads of cells, values and keys. Each call checks its arguments, takes the table's gate and calls
  * the engine, which may trust the arguments.
  */
-#include "store/engine/engine.h"
+#include "store/salt/salt.h"
 #include "store/table/table.h"
 
 #include <errno.h>
@@ -26,10 +26,11 @@ int store_check_row(struct wcs_slice row)
 
 /* ---- Cells and values -------------------------------------------------------------------- */
 
-/* made NULL: no value is wanted. */
-static int cell_open(struct wcs_table *table, struct wcs_address at, struct wcs_cell_info *info,
-		     struct wcs_value **made)
+/* raw: the row is a stored key. made NULL: no value is wanted. */
+static int cell_open(struct wcs_table *table, bool raw, struct wcs_address at,
+		     struct wcs_cell_info *info, struct wcs_value **made)
 {
+	const struct wcs_keys *keys;
 	int rc = store_check_row(at.row);
 	struct wcs_view view;
 
@@ -43,9 +44,10 @@ static int cell_open(struct wcs_table *table, struct wcs_address at, struct wcs_
 	if (rc != 0)
 		return rc;
 	view = table_view(table);
-	rc = -ENOENT;
-	if (family_of(table, at.family) != NULL)
-		rc = engine_cell(&table->store->engine, &view, &at, info, made);
+	keys = raw ? NULL : wcs_table_keys(table);
+	rc = at.row.len > keys_row_max(keys) ? -ENAMETOOLONG : -ENOENT;
+	if (rc == -ENOENT && family_of(table, at.family) != NULL)
+		rc = salt_cell(&table->store->engine, keys, &view, &at, info, made);
 	table_leave(table);
 	return rc;
 }
@@ -53,7 +55,8 @@ static int cell_open(struct wcs_table *table, struct wcs_address at, struct wcs_
 int wcs_cell_get(struct wcs_table *table, struct wcs_slice row, const char *family,
 		 struct wcs_slice qualifier, int64_t ts, struct wcs_cell_info *info)
 {
-	return cell_open(table, (struct wcs_address){0, row, family, qualifier, ts}, info, NULL);
+	return cell_open(table, false, (struct wcs_address){0, row, family, qualifier, ts}, info,
+			 NULL);
 }
 
 int wcs_value_open(struct wcs_table *table, struct wcs_slice row, const char *family,
@@ -61,7 +64,8 @@ int wcs_value_open(struct wcs_table *table, struct wcs_slice row, const char *fa
 {
 	struct wcs_cell_info info;
 
-	return cell_open(table, (struct wcs_address){0, row, family, qualifier, ts}, &info, value);
+	return cell_open(table, false, (struct wcs_address){0, row, family, qualifier, ts}, &info,
+			 value);
 }
 
 int wcs_value_open_stored(struct wcs_table *table, struct wcs_slice row, const char *family,
@@ -69,7 +73,8 @@ int wcs_value_open_stored(struct wcs_table *table, struct wcs_slice row, const c
 {
 	struct wcs_cell_info info;
 
-	return cell_open(table, (struct wcs_address){0, row, family, qualifier, ts}, &info, value);
+	return cell_open(table, true, (struct wcs_address){0, row, family, qualifier, ts}, &info,
+			 value);
 }
 
 const struct wcs_cell_info *wcs_value_info(const struct wcs_value *value)
@@ -97,9 +102,12 @@ void wcs_value_close(struct wcs_value *value)
 
 /* ---- Keys -------------------------------------------------------------------------------- */
 
-int wcs_key_get(struct wcs_table *table, struct wcs_slice key, struct wcs_key_info *info)
+/* raw: key is a stored key. */
+static int key_get(struct wcs_table *table, bool raw, struct wcs_slice key,
+		   struct wcs_key_info *info)
 {
 	int rc = store_check_slice(key, WCS_ROW_KEY_MAX);
+	const struct wcs_keys *keys;
 	struct wcs_view view;
 
 	if (rc == 0)
@@ -107,7 +115,21 @@ int wcs_key_get(struct wcs_table *table, struct wcs_slice key, struct wcs_key_in
 	if (rc != 0)
 		return rc;
 	view = table_view(table);
-	rc = engine_key(&table->store->engine, &view, table->id, key, table->delimiter, info);
+	keys = raw ? NULL : wcs_table_keys(table);
+	rc = -ENAMETOOLONG;
+	if (key.len <= keys_row_max(keys))
+		rc = salt_key(&table->store->engine, keys, &view, table->id, key, table->delimiter,
+			      info);
 	table_leave(table);
 	return rc;
+}
+
+int wcs_key_get(struct wcs_table *table, struct wcs_slice key, struct wcs_key_info *info)
+{
+	return key_get(table, false, key, info);
+}
+
+int wcs_key_get_stored(struct wcs_table *table, struct wcs_slice key, struct wcs_key_info *info)
+{
+	return key_get(table, true, key, info);
 }

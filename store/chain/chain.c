@@ -218,8 +218,28 @@ static void bounds_prefix(struct chain_bounds *bounds, struct wcs_slice prefix)
 		bounds_lower(bounds, (struct wcs_slice){past, len});
 }
 
+/* The length of a shown key's beginning that is the beginning of the key, too: its segments are
+ * text. */
+static size_t bounds_text(const struct wcs_keys *keys, const unsigned char *shown, size_t len)
+{
+	size_t start = 0;
+
+	if (keys == NULL)
+		return len;
+	for (size_t segment = 0; !wcs_keys_coded(keys, segment); segment++) {
+		const unsigned char *end =
+			len > start ? memchr(shown + start, keys->delimiter, len - start) : NULL;
+
+		if (end == NULL)
+			return len;
+		start = (size_t)(end - shown) + 1;
+	}
+	return start;
+}
+
 /* The bounds of FROM and TO, and, if all is true, of the other views as well. */
-static void bounds_get(const struct wcs_chain *chain, bool all, struct chain_bounds *bounds)
+static void bounds_get(const struct wcs_chain *chain, const struct wcs_keys *keys, bool all,
+		       struct chain_bounds *bounds)
 {
 	unsigned char literal[WCS_ROW_KEY_MAX];
 
@@ -237,13 +257,16 @@ static void bounds_get(const struct wcs_chain *chain, bool all, struct chain_bou
 			bounds_prefix(bounds, bytes);
 		else if (all && kind == WCS_STEP_KEY)
 			bounds_prefix(bounds,
-				      (struct wcs_slice){literal, regex_literal(bytes, literal)});
+				      (struct wcs_slice){
+					      literal, bounds_text(keys, literal,
+								   regex_literal(bytes, literal))});
 	}
 }
 
-void chain_bounds(const struct wcs_chain *chain, struct chain_bounds *bounds)
+void chain_bounds(const struct wcs_chain *chain, const struct wcs_keys *keys,
+		  struct chain_bounds *bounds)
 {
-	bounds_get(chain, true, bounds);
+	bounds_get(chain, chain_keys(chain, keys), true, bounds);
 }
 
 size_t chain_cut(const struct chain_bounds *bounds, struct wcs_range *ranges, size_t count)
@@ -268,6 +291,6 @@ bool wcs_chain_crossed(const struct wcs_chain *chain)
 {
 	struct chain_bounds bounds;
 
-	bounds_get(chain, false, &bounds);
+	bounds_get(chain, NULL, false, &bounds);
 	return bounds.end.data != NULL && wcs_slice_compare(bounds.start, bounds.end) > 0;
 }

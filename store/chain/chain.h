@@ -22,6 +22,7 @@ struct wcs_column {
 	struct wcs_slice qualifier;
 };
 
+/* Keys are those of store.h, but KEY and SAMPLE look at the shown key, without %XX. */
 enum wcs_step_kind {
 	WCS_STEP_RAW,	  /* keys are the engine's, as stored; only first; none of the fields */
 	WCS_STEP_FROM,	  /* rows with a key >= bytes */
@@ -59,8 +60,8 @@ struct wcs_step {
 /*
  * The chain before (NULL: none) and one more view; it shares `before`, and copies the rest. A chain
  * is immutable and counted. The caller frees *chain. -ELOOP: over WCS_CHAIN_MAX views; -EINVAL: an
- * unknown family, or an expression that does not compile, whose offset the fault has as column,
- * from 1; -ENAMETOOLONG, -ENOMEM.
+ * unknown family, RAW behind another view, or an expression that does not compile, whose offset the
+ * fault has as column, from 1; -ENAMETOOLONG, -ENOMEM.
  */
 int wcs_chain_add(struct wcs_table *table, struct wcs_chain *before, const struct wcs_step *step,
 		  struct wcs_chain **chain, struct wcs_fault *fault);

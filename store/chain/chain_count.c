@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Counts the rows and cells of a subtree, or of a family; divides a subtree into parts. */
 #include "store/chain/chain_private.h"
+#include "store/salt/salt.h"
 
 #include <errno.h>
 
@@ -54,7 +55,6 @@ int wcs_family_count(struct wcs_table *table, const char *name, struct wcs_count
 int wcs_rows_splits(struct wcs_table *table, const struct wcs_slice *key, struct wcs_chain *chain,
 		    int (*each)(void *ctx, struct wcs_slice row), void *ctx)
 {
-	const struct wcs_engine *engine = &table->store->engine;
 	struct chain_bounds bounds;
 	struct wcs_subtree subtree;
 	size_t count;
@@ -64,11 +64,11 @@ int wcs_rows_splits(struct wcs_table *table, const struct wcs_slice *key, struct
 		rc = wcs_chain_moves(chain) ? -EINVAL : table_enter(table);
 	if (rc != 0)
 		return rc;
-	chain_bounds(chain, &bounds);
+	chain_bounds(chain, wcs_table_keys(table), &bounds);
 	count = chain_cut(&bounds, subtree.ranges, subtree.count);
-	if (count > 0 && engine->backend->splits != NULL)
-		rc = engine->backend->splits(engine->db, table->id, &subtree.ranges[count - 1],
-					     1, WCS_SPLITS_MAX, each, ctx);
+	if (count > 0)
+		rc = salt_splits(&table->store->engine, chain_keys(chain, wcs_table_keys(table)),
+				 table->id, &subtree.ranges[count - 1], WCS_SPLITS_MAX, each, ctx);
 	table_leave(table);
 	return rc;
 }

@@ -8,6 +8,7 @@
 #include "store/chain/chain.h"
 #include "store/chain/regex.h"
 #include "store/engine/engine.h"
+#include "store/keys/keys.h"
 #include "store/table/table.h"
 
 /* A view; chains that continue one another share it. Immutable, counted. */
@@ -47,8 +48,16 @@ struct chain_bounds {
 	struct wcs_slice start, end; /* end.data NULL: to the last row */
 	unsigned char start_bytes[WCS_ROW_KEY_MAX + 1], end_bytes[WCS_ROW_KEY_MAX + 1];
 };
-/* The bounds of a chain that does not move. bounds must not be copied or moved afterwards. */
-void chain_bounds(const struct wcs_chain *chain, struct chain_bounds *bounds);
+/* The bounds of a chain that does not move, in a table of that design. bounds must not be copied or
+ * moved afterwards. */
+void chain_bounds(const struct wcs_chain *chain, const struct wcs_keys *keys,
+		  struct chain_bounds *bounds);
+/* The design as the chain sees it: RAW sees none. */
+static inline const struct wcs_keys *chain_keys(const struct wcs_chain *chain,
+						const struct wcs_keys *keys)
+{
+	return keys != NULL && wcs_chain_raw(chain) ? NULL : keys;
+}
 /* Cuts the ranges to the bounds; returns how many are left. */
 size_t chain_cut(const struct chain_bounds *bounds, struct wcs_range *ranges, size_t count);
 

@@ -14,6 +14,7 @@
 
 #include "lib/hash.h"
 #include "store/chain/chain_private.h"
+#include "store/salt/salt.h"
 
 enum {
 	CHAIN_ASKS = 16, /* matches, each of milliseconds at worst, between two questions whether to
@@ -27,6 +28,9 @@ struct chain_scan {
 	struct chain_plan plan;
 	struct chain_values values;
 	struct regex_room *room; /* NULL: there is no expression */
+	const struct wcs_keys *keys;
+	char *shown; /* room for the shown form of a key, if a view looks at it; NULL: it is the
+		      * key */
 	const struct wcs_options *options;
 	unsigned matches;
 
@@ -164,6 +168,8 @@ static int row_key_passes(struct chain_scan *scan, struct wcs_slice row)
 {
 	int rc = 1;
 
+	if (scan->shown != NULL)
+		row = (struct wcs_slice){scan->shown, wcs_keys_bytes(scan->keys, row, scan->shown)};
 	for (size_t i = 0; i < scan->plan.count && rc > 0; i++) {
 		const struct chain_view *view = scan->plan.steps[i].view;
 
@@ -348,6 +354,7 @@ static void chain_scan_close(struct wcs_scan *base)
 		scan->of->backend->scan_close(scan->of);
 	wcs_chain_free(scan->chain);
 	regex_room_free(scan->room);
+	free(scan->shown);
 	free(scan->plan.families);
 	chain_values_clear(&scan->values);
 	free(scan);
@@ -362,7 +369,7 @@ int chain_scan(struct wcs_table *table, const struct wcs_view *view, const struc
 	       size_t count, const struct wcs_filter *filter, struct wcs_scan **made)
 {
 	struct chain_scan *scan = malloc(sizeof(*scan));
-	bool regex = false, values = false;
+	bool regex = false, values = false, shown = false;
 	int rc;
 
 	if (scan == NULL)
@@ -371,12 +378,19 @@ int chain_scan(struct wcs_table *table, const struct wcs_view *view, const struc
 	scan->base.backend = &chain_backend;
 	scan->options = &table->store->options;
 	scan->chain = wcs_chain_hold(filter->chain);
+	scan->keys = chain_keys(scan->chain, wcs_table_keys(table));
 	scan->plan.engine.reverse = chain_reversed(filter->chain) ^ filter->reverse;
 	rc = chain_plan(&scan->plan, scan->chain, table, filter);
 	for (size_t i = 0; i < scan->plan.count; i++) {
 		regex |= scan->plan.steps[i].view->regex != NULL;
 		values |= scan->plan.steps[i].view->step.kind == WCS_STEP_VALUE ||
 			  scan->plan.steps[i].view->step.kind == WCS_STEP_WHERE;
+		shown |= scan->plan.steps[i].view->step.kind == WCS_STEP_KEY ||
+			 scan->plan.steps[i].view->step.kind == WCS_STEP_SAMPLE;
+	}
+	if (rc == 0 && shown && scan->keys != NULL && scan->keys->segment_count > 0) {
+		scan->shown = malloc(WCS_KEYS_TEXT_MAX(WCS_ROW_KEY_MAX));
+		rc = scan->shown != NULL ? 0 : -ENOMEM;
 	}
 	if (rc == 0 && regex) {
 		scan->room = regex_room_new();
@@ -385,8 +399,8 @@ int chain_scan(struct wcs_table *table, const struct wcs_view *view, const struc
 	if (rc == 0 && values)
 		rc = chain_values_init(&scan->values, table);
 	if (rc == 0 && !scan->plan.empty && !engine_filter_empty(&scan->plan.engine))
-		rc = engine_scan(&table->store->engine, view, table->id, ranges, count,
-				 &scan->plan.engine, &scan->of);
+		rc = salt_scan(&table->store->engine, scan->keys, view, table->id, ranges, count,
+			       &scan->plan.engine, &scan->of);
 	if (rc != 0)
 		chain_scan_close(&scan->base);
 	else

@@ -10,6 +10,7 @@
  * - It looks at the clock before each slice, for the grace (grace.c).
  */
 #include "store/collect/collector_private.h"
+#include "store/keys/salt_ranges.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -77,6 +78,9 @@ static int collector_slice(struct wcs_collector *collector, struct wcs_table *ta
 	else if (rc == 0)
 		collector->slice.done = true;
 	pthread_mutex_unlock(&store->collecting);
+	collector->row = (struct wcs_slice){collector->slice.row, collector->slice.row_len};
+	if (keys_salted(wcs_table_keys(table)) && collector->row.len > WCS_KEYS_SALT)
+		collector->row = salt_stripped(collector->row);
 	table_leave(table);
 	wcs_policies_drop(policies);
 	return rc;
@@ -193,8 +197,9 @@ static int collector_table(struct wcs_collector *collector, struct wcs_table *ta
 		status->looked += slice->looked - looked;
 		status->pass_cells += slice->collected - cells;
 		strcpy(status->table, collector->table);
-		status->row_len = slice->row_len;
-		memcpy(status->row, slice->row, slice->row_len);
+		status->row_len = collector->row.len;
+		if (collector->row.len > 0)
+			memcpy(status->row, collector->row.data, collector->row.len);
 		pthread_mutex_unlock(&collector->lock);
 		pthread_mutex_lock(&store->collecting);
 		if (store->engine.local != NULL)

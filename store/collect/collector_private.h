@@ -55,6 +55,7 @@ struct wcs_collector {
 	bool fast;
 	char table[WCS_TABLE_NAME_MAX + 1]; /* the pass is there; "": at the start */
 	struct wcs_collect slice;
+	struct wcs_slice row; /* the key of the row at its place */
 	struct grace grace;
 	int64_t stored;	    /* when the place was stored, by the monotonic clock */
 	int64_t last_start; /* of the last pass, by the same */

@@ -4,6 +4,7 @@
  * another address, with a value that is taken over, not copied, if it is large. A cell that keeps
  * its address does not move.
  */
+#include "store/keys/salt_ranges.h"
 #include "store/resolve/change.h"
 
 #include <errno.h>
@@ -222,7 +223,8 @@ int resolve_move(const struct wcs_table *table, const struct wcs_view *view, str
 {
 	const struct wcs_gc *gc = wcs_view_gc(view, asked->family);
 	bool stamp = asked->kind == WCS_MOVE_STAMP;
-	struct wcs_edit edit = {.row = row};
+	unsigned char bytes[WCS_ROW_KEY_MAX];
+	struct wcs_edit edit = {.row = salt_stored(wcs_table_keys(table), row, bytes)};
 	struct move move;
 	int rc = -EAGAIN;
 

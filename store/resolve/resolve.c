@@ -6,9 +6,12 @@
  * - A group has no row twice, so each of its mutations sees everything that came before it: the
  *   writes of earlier groups.
  * - If a mutation fails, the group ends before it, so exactly the mutations before are applied.
+ * - In a salted table sorted rows are scattered over the buckets. A group is decided in the order
+ * of its stored keys, so that the engine looks for rows side by side, and applied in its own order.
  * - A mutation that may be large, or show hidden cells again, goes alone. So the memory of a group
  *   and the time in which its rows are locked are bounded.
  */
+#include "store/keys/salt_ranges.h"
 #include "store/resolve/change.h"
 
 #include <errno.h>
@@ -30,6 +33,11 @@ enum {
 struct resolve_edits {
 	uint64_t seen[RESOLVE_SEEN]; /* hashes of the group's rows, 0: none */
 	struct wcs_edit all[RESOLVE_ROWS];
+	struct resolve_row {
+		struct wcs_slice stored;
+		size_t index;
+	} order[RESOLVE_ROWS]; /* of a group in a salted table */
+	unsigned char rows[RESOLVE_BYTES + RESOLVE_ROWS * WCS_KEYS_SALT]; /* its stored keys */
 };
 
 struct resolve {
@@ -40,6 +48,8 @@ struct resolve {
 	struct wcs_slice *given; /* of a mutation that is alone */
 	struct wcs_edit *edits;
 	uint64_t *seen;
+	struct resolve_row *order;
+	unsigned char *rows;
 };
 
 void resolve_edits_free(struct resolve_edits *edits)
@@ -160,6 +170,46 @@ static int resolve_purge(struct change *c)
 	return rc;
 }
 
+static int resolve_compare(const void *a, const void *b)
+{
+	return wcs_slice_compare(((const struct resolve_row *)a)->stored,
+				 ((const struct resolve_row *)b)->stored);
+}
+
+/* Decides the next n mutations. *made: how many before the first that fails, whose error is
+ * returned; *c is the last change. */
+static int resolve_decide(struct resolve *resolve, struct wcs_rows *rows, size_t n, bool alone,
+			  struct change *c, size_t *made)
+{
+	bool sorts = n > 1 && keys_salted(wcs_table_keys(resolve->table));
+	int rc = 0;
+
+	for (size_t i = 0; i < n && sorts; i++)
+		resolve->order[i] = (struct resolve_row){resolve->edits[i].row, i};
+	if (sorts)
+		qsort(resolve->order, n, sizeof(*resolve->order), resolve_compare);
+	*made = n;
+	for (size_t i = 0; i < n; i++) {
+		size_t index = sorts ? resolve->order[i].index : i;
+		int failed;
+
+		if (index >= *made)
+			continue;
+		*c = change_of(resolve->table, resolve->view, rows, &resolve->edits[index]);
+		c->mutation = resolve->entries[index].mutation;
+		failed = alone ? resolve_purge(c) : 0;
+		if (failed == 0)
+			failed = mutate_row(c);
+		if (failed != 0) {
+			rc = failed;
+			*made = index;
+			continue;
+		}
+		resolve->entries[index].ts = c->last_ts;
+	}
+	return rc;
+}
+
 /* Decides and applies the next n mutations; *done becomes how many were applied: the engine may
  * stop early, so that the rows are not locked for long. */
 static int resolve_apply(struct resolve *resolve, size_t n, bool alone, size_t *done)
@@ -175,15 +225,7 @@ static int resolve_apply(struct resolve *resolve, size_t n, bool alone, size_t *
 					      n, &rows);
 	if (rc != 0)
 		return rc;
-	while (rc == 0 && made < n) {
-		c = change_of(resolve->table, resolve->view, rows, &resolve->edits[made]);
-		c.mutation = resolve->entries[made].mutation;
-		rc = alone ? resolve_purge(&c) : 0;
-		if (rc == 0)
-			rc = mutate_row(&c);
-		if (rc == 0)
-			resolve->entries[made++].ts = c.last_ts;
-	}
+	rc = resolve_decide(resolve, rows, n, alone, &c, &made);
 	copied = rc == 0 && alone ? c.copied : 0;
 	written = room_enter(store, copied, false);
 	if (written == 0) {
@@ -201,6 +243,7 @@ static int resolve_apply(struct resolve *resolve, size_t n, bool alone, size_t *
 /* Applies the next group, or a mutation alone; *done becomes how many were applied. */
 static int resolve_next(struct resolve *resolve, size_t *done)
 {
+	unsigned char *bytes = resolve->rows;
 	size_t n = resolve_group(resolve);
 	bool alone = n == 0;
 	int rc = 0;
@@ -209,7 +252,9 @@ static int resolve_next(struct resolve *resolve, size_t *done)
 	*done = 0;
 	for (size_t i = 0; i < n; i++) {
 		change_clear(&resolve->edits[i]);
-		resolve->edits[i].row = resolve->entries[i].row;
+		resolve->edits[i].row =
+			salt_stored(wcs_table_keys(resolve->table), resolve->entries[i].row, bytes);
+		bytes += WCS_KEYS_SALT + resolve->entries[i].row.len;
 	}
 	if (alone)
 		rc = resolve_give(resolve);
@@ -224,7 +269,8 @@ int resolve_rows(const struct wcs_table *table, const struct wcs_view *view,
 		 struct wcs_entry *entries, size_t count, size_t *applied)
 {
 	struct wcs_edit alone = {.delete_row = false};
-	struct resolve resolve = {.table = table, .view = view, .edits = &alone};
+	unsigned char row[WCS_ROW_KEY_MAX + WCS_KEYS_SALT];
+	struct resolve resolve = {.table = table, .view = view, .edits = &alone, .rows = row};
 	struct resolve_edits *edits = NULL;
 	size_t done;
 	int rc = 0;
@@ -238,6 +284,8 @@ int resolve_rows(const struct wcs_table *table, const struct wcs_view *view,
 			return -ENOMEM;
 		resolve.edits = edits->all;
 		resolve.seen = edits->seen;
+		resolve.order = edits->order;
+		resolve.rows = edits->rows;
 	}
 	for (int tries = 0; rc == 0 && *applied < count;) {
 		resolve.entries = entries + *applied;

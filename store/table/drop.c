@@ -5,7 +5,7 @@
  * A delimiter is an ASCII byte above NUL: a row's own range therefore ends before the range of the
  * rows below it starts, and the delimiter has a next byte.
  */
-#include "store/engine/engine.h"
+#include "store/salt/salt.h"
 #include "store/table/table.h"
 
 #include <errno.h>
@@ -57,9 +57,11 @@ int wcs_rows_drop(struct wcs_table *table, const struct wcs_slice *key)
 	if (rc != 0)
 		return rc;
 	rc = table->protected ? -EPERM : wcs_subtree_init(&subtree, key, table->delimiter);
+	if (rc == 0 && row != NULL && row->len > keys_row_max(wcs_table_keys(table)))
+		rc = -ENAMETOOLONG;
 	if (rc == 0)
-		rc = engine_drop(&table->store->engine, table->id, row,
-				 &subtree.ranges[subtree.count - 1], 1);
+		rc = salt_drop(&table->store->engine, wcs_table_keys(table), table->id, row,
+			       &subtree.ranges[subtree.count - 1]);
 	table_unlock(table);
 	return rc;
 }

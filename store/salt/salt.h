@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads and drops of a salted table: keys in the place of the engine's stored keys. Private to
+ * store/. A design of NULL or without a salt is passed on to the engine unchanged. Arguments are as
+ * backend.h and engine.h have them, but for rows and ranges, which are keys.
+ */
+#ifndef WCS_SALT_H
+#define WCS_SALT_H
+
+#include "store/engine/engine.h"
+#include "store/keys/salt_ranges.h"
+
+/* ---- salt_scan.c ---- */
+/* As engine_scan. The filter and keys stay valid until the scan is closed. */
+int salt_scan(const struct wcs_engine *engine, const struct wcs_keys *keys,
+	      const struct wcs_view *view, uint32_t table, const struct wcs_range *ranges,
+	      size_t range_count, const struct wcs_filter *filter, struct wcs_scan **scan);
+
+/* ---- salt_merge.c ---- */
+/* The same of keys in several buckets, whose stored ranges are given, and stay the caller's. */
+int salt_merge(const struct wcs_engine *engine, const struct wcs_keys *keys,
+	       const struct wcs_view *view, uint32_t table, const struct salt_ranges *ranges,
+	       const struct wcs_filter *filter, struct wcs_scan **scan);
+
+/* ---- salt_read.c ---- */
+/* As engine_cell and engine_key, of rows within keys_row_max. */
+int salt_cell(const struct wcs_engine *engine, const struct wcs_keys *keys,
+	      const struct wcs_view *view, const struct wcs_address *at, struct wcs_cell_info *info,
+	      struct wcs_value **value);
+int salt_key(const struct wcs_engine *engine, const struct wcs_keys *keys,
+	     const struct wcs_view *view, uint32_t table, struct wcs_slice key,
+	     unsigned char delimiter, struct wcs_key_info *info);
+/* As engine_drop of one range, or of a whole table with every stored key: row NULL, and the range
+ * without bounds. */
+int salt_drop(const struct wcs_engine *engine, const struct wcs_keys *keys, uint32_t table,
+	      const struct wcs_slice *row, const struct wcs_range *range);
+
+/* ---- salt_splits.c ---- */
+/* As splits of the engines, which may lack it, for one range. */
+int salt_splits(const struct wcs_engine *engine, const struct wcs_keys *keys, uint32_t table,
+		const struct wcs_range *range, size_t max,
+		int (*each)(void *ctx, struct wcs_slice row), void *ctx);
+
+#endif

@@ -1,0 +1,727 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The scan of several buckets: one scan of the engine over all of them, whose rows are merged in
+ * the order of their keys.
+ *
+ * - The engine's scan is at one place at a time. Each bucket therefore has a chunk of rows that
+ *   were copied ahead (salt_chunk.h), filled by one seek and a run of steps. A chunk takes one row
+ *   at first and behind a seek, and twice as many each time it is filled again.
+ * - A heap has the buckets by the key of their next row; its root is the bucket whose row is being
+ *   given.
+ * - A row that does not fit into a chunk is cut there, and a large value is not in it. Where the
+ *   caller wants more, the engine's scan goes to the last cell given, and the rest of the row comes
+ *   from it directly.
+ * - The engine's cell that ended a chunk or a row is in hand until the engine moves. It is the next
+ *   row of its bucket, and shows that the buckets before have none.
+ * - A row without its own salt is passed over, and counted.
+ *
+ * "Behind" and "before" are in the scan's order.
+ */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/salt/salt_chunk.h"
+
+enum {
+	MERGE_MEMORY = 2 << 20, /* bytes of all chunks */
+	MERGE_CHUNK = 64 << 10, /* bytes of one, at most */
+	MERGE_ROWS = 1 << 16,
+	MERGE_BOUND = WCS_ROW_KEY_MAX + 1,
+};
+
+/* The next row of a bucket. */
+enum merge_state {
+	MERGE_UNKNOWN, /* it is the first row from the scan's target on */
+	MERGE_READY,   /* it is in the chunk */
+	MERGE_DONE,    /* there is none */
+	MERGE_EMPTY,   /* there is no row in the bucket at all */
+};
+
+struct merge_bucket {
+	enum merge_state state;
+	unsigned int number;
+	bool last;	   /* no row is behind those of the chunk */
+	unsigned int rows; /* that the chunk takes next time */
+	struct salt_chunk chunk;
+};
+
+/* The source of the present row's cells. */
+enum merge_row {
+	MERGE_NONE,  /* no row is being given */
+	MERGE_ROOT,  /* the chunk of the heap's root */
+	MERGE_REST,  /* the engine, of the same row */
+	MERGE_ALONE, /* the engine, of a row that was entered */
+};
+
+struct merge {
+	struct wcs_scan base;
+	struct wcs_scan *of;
+	const struct wcs_keys *keys;
+	_Atomic uint64_t *missalted;
+	enum wcs_each each;
+	bool reverse;
+	int state; /* 1: under way; else the result of every further call */
+
+	enum merge_row from;
+	struct salt_chunk_reader reader; /* of the row of the root */
+	bool given;			 /* `cell` is the last one given */
+	bool entering;			 /* the row and column below are next */
+	bool hand;			 /* hand_cell is the engine's last, or its end */
+	bool placed;			 /* there is a target */
+	bool positioned;		 /* there is a position */
+	bool passed;			 /* it is a row that was given to its end */
+	bool unknown;			 /* buckets may be MERGE_UNKNOWN */
+	enum wcs_part skip;		 /* the next cell differs in it; WCS_PART_TS: any cell */
+	enum wcs_part differs;		 /* from the last cell given */
+	struct wcs_cell cell, hand_cell;
+	size_t hand_from, hand_at; /* places of buckets in the scan's order: where the engine's run
+				    * began, and where it is; count: at the end */
+	size_t place;		   /* of the present row's bucket */
+	size_t heap_count, row_len, target_len, enter_len;
+	struct wcs_slice column; /* to enter */
+	char family[WCS_FAMILY_NAME_MAX + 1];
+	/* The position: the present row, or the last one, or the last target if it came behind. The
+	 * next row of each bucket is its first one from there on, or behind there. */
+	unsigned char row[MERGE_BOUND];
+	unsigned char target[MERGE_BOUND];    /* of the last seek */
+	unsigned char bytes[MERGE_BOUND];     /* of a call of the engine */
+	unsigned char enter[WCS_ROW_KEY_MAX]; /* the row to enter */
+	unsigned char qualifier[WCS_QUALIFIER_MAX];
+
+	size_t place_of[WCS_KEYS_BUCKETS_MAX];	   /* by number */
+	unsigned short heap[WCS_KEYS_BUCKETS_MAX]; /* places */
+	size_t count;
+	struct merge_bucket buckets[]; /* in the scan's order */
+};
+
+static struct wcs_slice merge_row_key(const struct merge *merge)
+{
+	return (struct wcs_slice){merge->row, merge->row_len};
+}
+
+/* The order of two keys in the scan. */
+static int merge_compare(const struct merge *merge, struct wcs_slice a, struct wcs_slice b)
+{
+	int order = wcs_slice_compare(a, b);
+
+	return merge->reverse ? -order : order;
+}
+
+/* Does a seek to the target pass over the row? */
+static bool merge_passes(const struct merge *merge, struct wcs_slice row, struct wcs_slice target)
+{
+	int order = wcs_slice_compare(row, target);
+
+	return merge->reverse ? order >= 0 : order < 0;
+}
+
+/* ---- The engine's scan ------------------------------------------------------------------- */
+
+static int merge_step(struct merge *merge, struct wcs_cell *cell)
+{
+	merge->hand = false;
+	return merge->of->backend->scan_next(merge->of, cell);
+}
+
+/* Goes to the first row of the bucket from the target on; data NULL: to its first row. */
+static int merge_go(struct merge *merge, const struct merge_bucket *bucket, struct wcs_slice target)
+{
+	static const struct wcs_slice first = {"", 0};
+
+	merge->hand = false;
+	if (target.data == NULL && !merge->reverse)
+		target = first;
+	return merge->of->backend->scan_seek(
+		merge->of, salt_bound(merge->keys, bucket->number, target, merge->bytes));
+}
+
+/* Keeps the engine's cell, or its end, in hand. */
+static void merge_take(struct merge *merge, size_t from, const struct wcs_cell *cell)
+{
+	merge->hand = true;
+	merge->hand_from = from;
+	merge->hand_at = merge->count;
+	if (cell == NULL)
+		return;
+	merge->hand_cell = *cell;
+	merge->hand_at = merge->place_of[salt_bucket(cell->row)];
+}
+
+/* ---- Chunks ------------------------------------------------------------------------------ */
+
+/* Is the cell in hand the first one of the bucket from the target on? */
+static bool merge_hand_is_next(const struct merge *merge, size_t place, struct wcs_slice target)
+{
+	return merge->hand && merge->hand_at == place &&
+	       (target.data == NULL ||
+		!merge_passes(merge, salt_stripped(merge->hand_cell.row), target));
+}
+
+/* Reads the first cell for a chunk. 1, 0 or an error. */
+static int merge_begin(struct merge *merge, size_t place, struct wcs_slice target,
+		       struct wcs_cell *cell)
+{
+	int rc;
+
+	if (merge_hand_is_next(merge, place, target)) {
+		*cell = merge->hand_cell;
+		cell->differs = WCS_PART_ROW;
+		return 1;
+	}
+	rc = merge_go(merge, &merge->buckets[place], target);
+	return rc == 0 ? merge_step(merge, cell) : rc;
+}
+
+/* Begins a row of the chunk, or passes over it. False: the chunk has enough rows. */
+static bool merge_begin_row(struct merge *merge, struct merge_bucket *bucket,
+			    const struct wcs_cell *cell, bool *passed)
+{
+	if (bucket->chunk.rows >= bucket->rows)
+		return false;
+	*passed = !salt_is_right(merge->keys, cell->row);
+	if (!*passed)
+		return salt_chunk_row(&bucket->chunk, salt_stripped(cell->row));
+	atomic_fetch_add_explicit(merge->missalted, 1, memory_order_relaxed);
+	merge->of->backend->scan_skip(merge->of, WCS_PART_ROW);
+	return true;
+}
+
+/* Copies rows into the chunk, from the engine's cell on, until it has enough or the bucket ends. 0
+ * or an error. */
+static int merge_copy(struct merge *merge, size_t place, int rc, struct wcs_cell *cell)
+{
+	struct merge_bucket *bucket = &merge->buckets[place];
+	bool passed = false;
+
+	for (; rc > 0; rc = merge_step(merge, cell)) {
+		if (merge->place_of[salt_bucket(cell->row)] != place)
+			break;
+		if (cell->differs == WCS_PART_ROW) {
+			salt_chunk_end_row(&bucket->chunk);
+			if (!merge_begin_row(merge, bucket, cell, &passed))
+				return 0;
+		}
+		if (passed)
+			continue;
+		if (!salt_chunk_cell(&bucket->chunk, cell))
+			return 0;
+		if (merge->each == WCS_EACH_ROW && bucket->chunk.rows + 1 >= bucket->rows) {
+			salt_chunk_end_row(&bucket->chunk);
+			return 0;
+		}
+	}
+	salt_chunk_end_row(&bucket->chunk);
+	bucket->last = rc >= 0;
+	if (rc >= 0)
+		merge_take(merge, place, rc > 0 ? cell : NULL);
+	return rc < 0 ? rc : 0;
+}
+
+/* Fills the bucket's chunk with the rows from the target on (data NULL: from the first). 0 or an
+ * error. */
+static int merge_fill(struct merge *merge, size_t place, struct wcs_slice target)
+{
+	struct merge_bucket *bucket = &merge->buckets[place];
+	struct wcs_cell cell;
+	int rc;
+
+	if (merge->hand && merge->hand_from <= place && place < merge->hand_at) {
+		bucket->state = merge->hand_from < place ? MERGE_EMPTY : MERGE_DONE;
+		return 0;
+	}
+	rc = merge_begin(merge, place, target, &cell);
+	salt_chunk_clear(&bucket->chunk);
+	bucket->last = false;
+	rc = merge_copy(merge, place, rc, &cell);
+	if (rc != 0 || bucket->chunk.failed)
+		return rc != 0 ? rc : -ENOMEM;
+	if (bucket->rows < MERGE_ROWS)
+		bucket->rows *= 2;
+	bucket->state = salt_chunk_next(&bucket->chunk) ? MERGE_READY
+			: target.data == NULL		? MERGE_EMPTY
+							: MERGE_DONE;
+	return 0;
+}
+
+/* Fills the chunk of a bucket whose rows are used up. */
+static int merge_fill_used(struct merge *merge, size_t place)
+{
+	struct salt_chunk *chunk = &merge->buckets[place].chunk;
+	unsigned char bytes[MERGE_BOUND];
+	struct wcs_slice target = salt_chunk_last(chunk);
+
+	memcpy(bytes, target.data, target.len);
+	target.data = bytes;
+	if (!merge->reverse)
+		bytes[target.len++] = '\0';
+	return merge_fill(merge, place, target);
+}
+
+/* ---- The heap ---------------------------------------------------------------------------- */
+
+static bool heap_less(const struct merge *merge, size_t a, size_t b)
+{
+	return merge_compare(merge, merge->buckets[a].chunk.row, merge->buckets[b].chunk.row) < 0;
+}
+
+static void heap_sink(struct merge *merge, size_t at)
+{
+	unsigned short moved = merge->heap[at];
+	size_t below;
+
+	while ((below = 2 * at + 1) < merge->heap_count) {
+		if (below + 1 < merge->heap_count &&
+		    heap_less(merge, merge->heap[below + 1], merge->heap[below]))
+			below++;
+		if (!heap_less(merge, merge->heap[below], moved))
+			break;
+		merge->heap[at] = merge->heap[below];
+		at = below;
+	}
+	merge->heap[at] = moved;
+}
+
+/* Finds the next row of each bucket, and makes the heap of them. */
+static int heap_make(struct merge *merge)
+{
+	struct wcs_slice target = {merge->placed ? merge->target : NULL, merge->target_len};
+	int rc = 0;
+
+	merge->heap_count = 0;
+	for (size_t place = 0; place < merge->count && rc == 0; place++) {
+		struct merge_bucket *bucket = &merge->buckets[place];
+
+		if (bucket->state == MERGE_UNKNOWN)
+			rc = merge_fill(merge, place, target);
+		if (bucket->state == MERGE_READY)
+			merge->heap[merge->heap_count++] = (unsigned short)place;
+	}
+	for (size_t at = merge->heap_count / 2; at-- > 0 && rc == 0;)
+		heap_sink(merge, at);
+	merge->unknown = rc != 0;
+	return rc;
+}
+
+/* Moves the root's bucket to its next row. */
+static int heap_advance(struct merge *merge)
+{
+	size_t place = merge->heap[0];
+	struct merge_bucket *bucket = &merge->buckets[place];
+	int rc = 0;
+
+	if (!salt_chunk_next(&bucket->chunk)) {
+		bucket->state = MERGE_DONE;
+		if (!bucket->last)
+			rc = merge_fill_used(merge, place);
+	}
+	if (rc == 0 && bucket->state != MERGE_READY && --merge->heap_count > 0)
+		merge->heap[0] = merge->heap[merge->heap_count];
+	if (rc == 0 && merge->heap_count > 0)
+		heap_sink(merge, 0);
+	return rc;
+}
+
+/* ---- The present row --------------------------------------------------------------------- */
+
+static struct salt_chunk *merge_root(struct merge *merge)
+{
+	return &merge->buckets[merge->heap[0]].chunk;
+}
+
+/* Puts the engine's scan at the last cell that the reader took of the root's row, or before the
+ * row's first, and lets the rest of the row come from it. 0 or an error. */
+static int merge_rest(struct merge *merge)
+{
+	const struct wcs_cell *last = &merge->reader.cell;
+	struct wcs_scan *of = merge->of;
+	struct wcs_slice stored = salt_stored(merge->keys, merge_row_key(merge), merge->bytes);
+	char family[WCS_FAMILY_NAME_MAX + 1];
+	struct wcs_cell cell;
+	int rc;
+
+	merge->hand = false;
+	merge->from = MERGE_REST;
+	if (merge->reader.taken == 0)
+		return of->backend->scan_enter(of, stored, NULL, (struct wcs_slice){NULL, 0});
+	memcpy(family, last->family.data, last->family.len);
+	family[last->family.len] = '\0';
+	rc = of->backend->scan_enter(of, stored, family, last->qualifier);
+	while (rc == 0) {
+		rc = merge_step(merge, &cell);
+		if (rc <= 0 || wcs_slice_compare(cell.row, stored) != 0 ||
+		    cell.info.ts < last->info.ts)
+			return rc < 0 ? rc : -EIO; /* rows are of one moment */
+		rc = cell.info.ts > last->info.ts ? 0 : 1;
+	}
+	if (rc > 0 && merge->skip < WCS_PART_TS)
+		of->backend->scan_skip(of, merge->skip);
+	return rc < 0 ? rc : 0;
+}
+
+/* The next cell of the present row from its chunk. 1: there; 0: the row ends, or the rest is the
+ * engine's. */
+static int merge_read_chunk(struct merge *merge, struct wcs_cell *cell)
+{
+	while (salt_chunk_read(merge_root(merge), &merge->reader, cell)) {
+		if (cell->differs < merge->differs)
+			merge->differs = cell->differs;
+		if (merge->skip < WCS_PART_TS && merge->differs > merge->skip)
+			continue;
+		return 1;
+	}
+	return 0;
+}
+
+/* The same from the engine: 1, 0 or an error. */
+static int merge_read_engine(struct merge *merge, struct wcs_cell *cell)
+{
+	size_t place = merge->place;
+	int rc = merge_step(merge, cell);
+
+	if (rc < 0)
+		return rc;
+	if (rc == 0 || wcs_slice_compare(salt_stripped(cell->row), merge_row_key(merge)) != 0 ||
+	    merge->place_of[salt_bucket(cell->row)] != place) {
+		merge_take(merge, place, rc > 0 ? cell : NULL);
+		return 0;
+	}
+	if (cell->differs < merge->differs)
+		merge->differs = cell->differs;
+	cell->row = salt_stripped(cell->row);
+	return 1;
+}
+
+/* The next cell of the present row: 1, 0 or an error. */
+static int merge_read(struct merge *merge, struct wcs_cell *cell)
+{
+	int rc = 0;
+
+	if (merge->skip == WCS_PART_ROW || merge->from == MERGE_NONE)
+		return 0;
+	if (merge->from == MERGE_ROOT) {
+		rc = merge_read_chunk(merge, cell);
+		if (rc > 0 || !salt_chunk_is_cut(merge_root(merge)))
+			return rc;
+		rc = merge_rest(merge);
+	}
+	return rc == 0 ? merge_read_engine(merge, cell) : rc;
+}
+
+static void merge_set_row(struct merge *merge, enum merge_row from, size_t place,
+			  struct wcs_slice row)
+{
+	merge->from = from;
+	merge->place = place;
+	merge->positioned = true;
+	merge->passed = false;
+	merge->row_len = row.len;
+	memcpy(merge->row, row.data, row.len);
+	merge->skip = WCS_PART_TS;
+	merge->differs = WCS_PART_ROW;
+}
+
+/* Moves to the row that was entered. 1: *cell is its first; 0: it has none; or an error. */
+static int merge_enter_row(struct merge *merge, struct wcs_cell *cell)
+{
+	struct wcs_slice row = {merge->enter, merge->enter_len}, stored;
+	unsigned int number = wcs_keys_bucket(merge->keys, row);
+	size_t place = merge->place_of[number];
+	int rc;
+
+	merge->entering = false;
+	if (place == merge->count || merge->buckets[place].state == MERGE_EMPTY)
+		return 0;
+	stored = salt_stored(merge->keys, row, merge->bytes);
+	merge->hand = false;
+	rc = merge->of->backend->scan_enter(
+		merge->of, stored, merge->family[0] != '\0' ? merge->family : NULL, merge->column);
+	if (rc == 0)
+		rc = merge_step(merge, cell);
+	if (rc <= 0 || wcs_slice_compare(cell->row, stored) != 0)
+		return rc < 0 ? rc : 0;
+	merge_set_row(merge, MERGE_ALONE, place, row);
+	return 1;
+}
+
+/* Makes the last target the position. */
+static void merge_set_position(struct merge *merge)
+{
+	merge->row_len = merge->target_len;
+	memcpy(merge->row, merge->target, merge->target_len);
+}
+
+/* Moves to the next row. 1: there; 0: the end; or an error. */
+static int merge_next_row(struct merge *merge)
+{
+	int rc = 0;
+
+	if (merge->from == MERGE_ROOT || merge->from == MERGE_REST) {
+		merge->passed = true;
+		rc = heap_advance(merge);
+	} else if (merge->from == MERGE_ALONE) {
+		merge_set_position(merge);
+	}
+	merge->from = MERGE_NONE;
+	if (rc == 0 && merge->unknown)
+		rc = heap_make(merge);
+	if (rc != 0 || merge->heap_count == 0)
+		return rc;
+	merge_set_row(merge, MERGE_ROOT, merge->heap[0], merge_root(merge)->row);
+	salt_chunk_start(merge_root(merge), &merge->reader);
+	return 1;
+}
+
+static int merge_find(struct merge *merge, struct wcs_cell *cell)
+{
+	int rc = merge->entering ? merge_enter_row(merge, cell) : 0;
+
+	while (rc == 0) {
+		rc = merge_read(merge, cell);
+		if (rc != 0)
+			break;
+		rc = merge_next_row(merge);
+		if (rc <= 0)
+			return rc;
+		rc = 0;
+	}
+	return rc;
+}
+
+static int merge_next(struct wcs_scan *base, struct wcs_cell *cell)
+{
+	struct merge *merge = (struct merge *)base;
+
+	if (merge->state <= 0)
+		return merge->state;
+	merge->given = false;
+	merge->state = merge_find(merge, cell);
+	if (merge->state <= 0)
+		return merge->state;
+	cell->row = merge_row_key(merge);
+	cell->differs = merge->differs;
+	merge->differs = merge->skip = WCS_PART_TS;
+	merge->cell = *cell;
+	merge->given = true;
+	return 1;
+}
+
+/* ---- Moving ------------------------------------------------------------------------------ */
+
+/* Moves a bucket to the target. ahead: its rows from there on come behind its present row. */
+static void bucket_seek(const struct merge *merge, struct merge_bucket *bucket,
+			struct wcs_slice target, bool ahead)
+{
+	bool there = bucket->state == MERGE_READY && ahead;
+
+	if (bucket->state == MERGE_EMPTY || (bucket->state == MERGE_DONE && ahead))
+		return;
+	while (there && merge_passes(merge, bucket->chunk.row, target))
+		there = salt_chunk_next(&bucket->chunk);
+	if (there)
+		return;
+	if (bucket->state == MERGE_READY && ahead && bucket->last) {
+		bucket->state = MERGE_DONE;
+		return;
+	}
+	bucket->state = MERGE_UNKNOWN;
+	bucket->rows = 1;
+}
+
+/* Moves all buckets to the target. */
+static void merge_move(struct merge *merge, struct wcs_slice target)
+{
+	bool ahead;
+
+	if (merge->from == MERGE_ALONE)
+		merge_set_position(merge);
+	ahead = !merge->positioned ||
+		merge_compare(merge, target, merge_row_key(merge)) >= merge->passed;
+	for (size_t place = 0; place < merge->count; place++)
+		bucket_seek(merge, &merge->buckets[place], target, ahead);
+	merge->hand = merge->hand && ahead;
+	merge->from = MERGE_NONE;
+	merge->given = merge->entering = merge->passed = false;
+	merge->unknown = merge->placed = merge->positioned = true;
+	merge->skip = WCS_PART_TS;
+	merge->differs = WCS_PART_ROW;
+	merge->target_len = target.len;
+	if (target.len > 0)
+		memmove(merge->target, target.data, target.len);
+	merge_set_position(merge);
+	if (merge->state == 0)
+		merge->state = 1;
+}
+
+static int merge_seek(struct wcs_scan *base, struct wcs_slice row)
+{
+	struct merge *merge = (struct merge *)base;
+
+	if (merge->state < 0)
+		return merge->state;
+	merge_move(merge, row);
+	return 0;
+}
+
+/* Enters the present row, whose cells are in the chunk or come from the engine. 1: done; 0: it
+ * cannot be; or an error. */
+static int merge_enter_present(struct merge *merge, const char *family, struct wcs_slice qualifier)
+{
+	struct wcs_slice stored, name = {family, family != NULL ? strlen(family) : 0};
+	bool found = true;
+	int rc;
+
+	merge->given = false;
+	merge->differs = WCS_PART_ROW;
+	if (merge->from == MERGE_ROOT && family == NULL)
+		salt_chunk_start(merge_root(merge), &merge->reader);
+	else if (merge->from == MERGE_ROOT)
+		found = salt_chunk_enter(merge_root(merge), &merge->reader, name, qualifier);
+	if (!found && salt_chunk_is_cut(merge_root(merge)))
+		return 0;
+	merge->skip = found ? WCS_PART_TS : WCS_PART_ROW;
+	if (merge->from == MERGE_ROOT)
+		return 1;
+	stored = salt_stored(merge->keys, merge_row_key(merge), merge->bytes);
+	merge->hand = false;
+	rc = merge->of->backend->scan_enter(merge->of, stored, family, qualifier);
+	return rc < 0 ? rc : 1;
+}
+
+static int merge_enter(struct wcs_scan *base, struct wcs_slice row, const char *family,
+		       struct wcs_slice qualifier)
+{
+	struct merge *merge = (struct merge *)base;
+	struct wcs_slice behind = {merge->bytes, row.len};
+	int rc = merge->state;
+
+	if (rc < 0)
+		return rc;
+	if (row.len > keys_row_max(merge->keys)) /* there is no such row */
+		return merge_seek(base, row);
+	if (merge->from != MERGE_NONE && rc > 0 &&
+	    wcs_slice_compare(row, merge_row_key(merge)) == 0) {
+		rc = merge_enter_present(merge, family, qualifier);
+		if (rc != 0)
+			return rc < 0 ? rc : 0;
+	}
+	merge->enter_len = row.len;
+	memmove(merge->enter, row.data, row.len);
+	merge->family[0] = '\0';
+	merge->column = (struct wcs_slice){merge->qualifier, 0};
+	if (family != NULL) {
+		memmove(merge->family, family, strlen(family) + 1);
+		merge->column.len = qualifier.len;
+		if (qualifier.len > 0)
+			memmove(merge->qualifier, qualifier.data, qualifier.len);
+	}
+	memcpy(merge->bytes, merge->enter, row.len);
+	if (!merge->reverse)
+		merge->bytes[behind.len++] = '\0';
+	merge_move(merge, behind);
+	merge->entering = true;
+	return 0;
+}
+
+static void merge_skip(struct wcs_scan *base, enum wcs_part part)
+{
+	struct merge *merge = (struct merge *)base;
+
+	if (!merge->given)
+		return;
+	if (merge->from == MERGE_ROOT || part == WCS_PART_ROW)
+		merge->skip = part < merge->skip ? part : merge->skip;
+	else
+		merge->of->backend->scan_skip(merge->of, part);
+}
+
+static int merge_read_value(struct wcs_scan *base, void *buf, size_t len, uint64_t offset,
+			    size_t *got)
+{
+	struct merge *merge = (struct merge *)base;
+	struct wcs_slice value = merge->cell.value;
+	int rc = 0;
+
+	if (!merge->given)
+		return -EINVAL;
+	if (merge->from == MERGE_ROOT && merge->cell.info.size > WCS_VALUE_INLINE)
+		rc = merge_rest(merge);
+	if (rc != 0)
+		return rc;
+	if (merge->from != MERGE_ROOT)
+		return merge->of->backend->scan_read(merge->of, buf, len, offset, got);
+	*got = 0;
+	if (offset < value.len)
+		*got = len < value.len - (size_t)offset ? len : value.len - (size_t)offset;
+	if (*got > 0)
+		memcpy(buf, (const unsigned char *)value.data + offset, *got);
+	return 0;
+}
+
+/* ---- Opening ----------------------------------------------------------------------------- */
+
+static void merge_close(struct wcs_scan *base)
+{
+	struct merge *merge = (struct merge *)base;
+
+	if (merge->of != NULL)
+		merge->of->backend->scan_close(merge->of);
+	for (size_t place = 0; place < merge->count; place++)
+		salt_chunk_free(&merge->buckets[place].chunk);
+	free(merge);
+}
+
+static const struct wcs_backend merge_backend = {.scan_next = merge_next,
+						 .scan_seek = merge_seek,
+						 .scan_enter = merge_enter,
+						 .scan_skip = merge_skip,
+						 .scan_read = merge_read_value,
+						 .scan_close = merge_close};
+
+static void merge_init(struct merge *merge, const struct salt_ranges *ranges)
+{
+	size_t room = MERGE_MEMORY / ranges->bucket_count;
+
+	merge->count = ranges->bucket_count;
+	for (size_t i = 0; i < WCS_KEYS_BUCKETS_MAX; i++)
+		merge->place_of[i] = merge->count;
+	for (size_t i = 0; i < merge->count; i++) {
+		size_t place = merge->reverse ? merge->count - 1 - i : i;
+
+		merge->buckets[place] = (struct merge_bucket){
+			.number = ranges->buckets[i],
+			.rows = 1,
+			.chunk.most = room < MERGE_CHUNK ? room : MERGE_CHUNK};
+		merge->place_of[ranges->buckets[i]] = place;
+	}
+}
+
+int salt_merge(const struct wcs_engine *engine, const struct wcs_keys *keys,
+	       const struct wcs_view *view, uint32_t table, const struct salt_ranges *ranges,
+	       const struct wcs_filter *filter, struct wcs_scan **made)
+{
+	struct merge *merge =
+		malloc(sizeof(*merge) + ranges->bucket_count * sizeof(*merge->buckets));
+	int rc;
+
+	if (merge == NULL)
+		return -ENOMEM;
+	memset(merge, 0, offsetof(struct merge, row));
+	merge->base.backend = &merge_backend;
+	merge->keys = keys;
+	merge->missalted = engine->missalted;
+	merge->each = filter->each;
+	merge->reverse = filter->reverse;
+	merge->state = 1;
+	merge->unknown = true;
+	merge->skip = WCS_PART_TS;
+	merge_init(merge, ranges);
+	rc = engine_scan(engine, view, table, ranges->ranges, ranges->count, filter, &merge->of);
+	if (rc != 0)
+		merge_close(&merge->base);
+	else
+		*made = &merge->base;
+	return rc;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Scans of a salted table. If all keys of the ranges belong to one bucket, the engine's scan of
+ * that bucket gives them in order, and only the salt has to go: such a scan is here. salt_merge.c
+ * has the scan of several buckets.
+ *
+ * A key within such ranges decides its bucket, so each row of the scan has its own salt.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "store/salt/salt.h"
+
+struct one_scan {
+	struct wcs_scan base;
+	struct wcs_scan *of;
+	const struct wcs_keys *keys;
+	unsigned int bucket;
+};
+
+static int one_next(struct wcs_scan *base, struct wcs_cell *cell)
+{
+	struct wcs_scan *of = ((struct one_scan *)base)->of;
+	int rc = of->backend->scan_next(of, cell);
+
+	if (rc > 0)
+		cell->row = salt_stripped(cell->row);
+	return rc;
+}
+
+static int one_seek(struct wcs_scan *base, struct wcs_slice row)
+{
+	static const struct wcs_slice first = {"", 0};
+	struct one_scan *scan = (struct one_scan *)base;
+	unsigned char bytes[WCS_ROW_KEY_MAX + 1];
+
+	return scan->of->backend->scan_seek(
+		scan->of,
+		salt_bound(scan->keys, scan->bucket, row.data != NULL ? row : first, bytes));
+}
+
+static int one_enter(struct wcs_scan *base, struct wcs_slice row, const char *family,
+		     struct wcs_slice qualifier)
+{
+	struct one_scan *scan = (struct one_scan *)base;
+	unsigned char bytes[WCS_ROW_KEY_MAX + 1];
+
+	if (row.len > keys_row_max(scan->keys)) /* there is no such row */
+		return one_seek(base, row);
+	return scan->of->backend->scan_enter(
+		scan->of, salt_bound(scan->keys, scan->bucket, row, bytes), family, qualifier);
+}
+
+static void one_skip(struct wcs_scan *base, enum wcs_part part)
+{
+	struct wcs_scan *of = ((struct one_scan *)base)->of;
+
+	of->backend->scan_skip(of, part);
+}
+
+static int one_read(struct wcs_scan *base, void *buf, size_t len, uint64_t offset, size_t *got)
+{
+	struct wcs_scan *of = ((struct one_scan *)base)->of;
+
+	return of->backend->scan_read(of, buf, len, offset, got);
+}
+
+static void one_close(struct wcs_scan *base)
+{
+	struct wcs_scan *of = ((struct one_scan *)base)->of;
+
+	of->backend->scan_close(of);
+	free(base);
+}
+
+static const struct wcs_backend one_backend = {.scan_next = one_next,
+					       .scan_seek = one_seek,
+					       .scan_enter = one_enter,
+					       .scan_skip = one_skip,
+					       .scan_read = one_read,
+					       .scan_close = one_close};
+
+static int one_open(const struct wcs_engine *engine, const struct wcs_keys *keys,
+		    const struct wcs_view *view, uint32_t table, const struct salt_ranges *ranges,
+		    const struct wcs_filter *filter, struct wcs_scan **made)
+{
+	struct one_scan *scan = malloc(sizeof(*scan));
+	int rc;
+
+	if (scan == NULL)
+		return -ENOMEM;
+	*scan = (struct one_scan){
+		.base = {.backend = &one_backend}, .keys = keys, .bucket = ranges->buckets[0]};
+	rc = engine_scan(engine, view, table, ranges->ranges, ranges->count, filter, &scan->of);
+	if (rc != 0)
+		free(scan);
+	else
+		*made = &scan->base;
+	return rc;
+}
+
+int salt_scan(const struct wcs_engine *engine, const struct wcs_keys *keys,
+	      const struct wcs_view *view, uint32_t table, const struct wcs_range *ranges,
+	      size_t range_count, const struct wcs_filter *filter, struct wcs_scan **scan)
+{
+	struct salt_ranges stored;
+	int rc;
+
+	if (!keys_salted(keys))
+		return engine_scan(engine, view, table, ranges, range_count, filter, scan);
+	rc = salt_ranges_init(&stored, keys, ranges, range_count);
+	if (rc != 0)
+		return rc;
+	rc = stored.bucket_count == 1
+		     ? one_open(engine, keys, view, table, &stored, filter, scan)
+		     : salt_merge(engine, keys, view, table, &stored, filter, scan);
+	free(stored.ranges);
+	return rc;
+}
