@@ -105,6 +105,22 @@ int suite_try_open(struct suite *suite)
 	return rc;
 }
 
+void suite_salt(struct suite *suite, unsigned int buckets, unsigned int salted)
+{
+	const struct wcs_keys keys = {.buckets = buckets, .salted = salted};
+	struct wcs_fault fault;
+
+	SUITE_OK(wcs_table_set_keys(suite->table, &keys, &fault));
+}
+
+size_t suite_row_max(const struct suite *suite)
+{
+	const struct wcs_keys *keys = wcs_table_keys(suite->table);
+
+	return keys != NULL && keys->buckets > 0 ? WCS_ROW_KEY_MAX - WCS_KEYS_SALT
+						 : WCS_ROW_KEY_MAX;
+}
+
 void suite_open(struct suite *suite, int engine)
 {
 	struct wcs_fault fault = {.text = ""};
@@ -112,7 +128,7 @@ void suite_open(struct suite *suite, int engine)
 	int rc;
 
 	memset(suite, 0, sizeof(*suite));
-	suite->engine = (enum suite_engine)engine;
+	suite->engine = engine > SUITE_SHARED ? SUITE_LEVELDB : (enum suite_engine)engine;
 	suite->clock = 1000000;
 	if (suite->engine == SUITE_LEVELDB) {
 		snprintf(suite->path, sizeof(suite->path), "%s/store.XXXXXX", suite_directory());
@@ -125,6 +141,11 @@ void suite_open(struct suite *suite, int engine)
 	SUITE_OK(wcs_table_open(suite->store, "t", &suite->table));
 	for (size_t i = 0; i < 3; i++)
 		SUITE_OK(wcs_family_create(suite->table, families[i]));
+	if (engine == SUITE_SALTED_WHOLE)
+		suite_salt(suite, 2, 0);
+	else if (engine > SUITE_SHARED)
+		suite_salt(suite, engine == SUITE_SALTED_ONE ? 16 : 256,
+			   engine == SUITE_SALTED_ONE ? 1 : 2);
 }
 
 void suite_shut(struct suite *suite)

@@ -7,6 +7,7 @@
 #define SUITE_H
 
 #include "store/chain/chain.h"
+#include "store/keys/keys.h"
 #include "store/policy/view.h"
 #include "store/rows.h"
 
@@ -17,12 +18,16 @@
 #include <string.h>
 
 /* The first two can be compared step by step. The shared one is that in memory, with another client
- * that changes the row under the first try of each change that looks at cells. */
+ * that changes the row under the first try of each change that looks at cells. The salted ones are
+ * LevelDB, with a table "t" that has a salt. */
 enum suite_engine {
 	SUITE_MEMORY,
 	SUITE_LEVELDB,
 	SUITE_ENGINES,
 	SUITE_SHARED = SUITE_ENGINES,
+	SUITE_SALTED_WHOLE, /* 2 buckets; by the whole key */
+	SUITE_SALTED_ONE,   /* 16; by the first segment */
+	SUITE_SALTED_TWO,   /* 256; by the first two */
 	SUITE_ALL
 };
 
@@ -105,6 +110,10 @@ void suite_remove(const char *path);
 
 /* A new store with the table "t". The clock stands at 1,000,000. */
 void suite_open(struct suite *suite, int engine);
+/* Gives the table, which has no rows, a salt. */
+void suite_salt(struct suite *suite, unsigned int buckets, unsigned int salted);
+/* The bytes of its longest row key. */
+size_t suite_row_max(const struct suite *suite);
 /* Closes the store and opens it again; the memory engine forgets everything. */
 void suite_reopen(struct suite *suite);
 void suite_close(struct suite *suite);

@@ -211,24 +211,24 @@ SUITE_STORES(other_delimiter, 10)
 SUITE_STORES(longest_names, 10)
 {
 	char *key = suite_pattern(WCS_ROW_KEY_MAX, 1), *qualifier = malloc(WCS_QUALIFIER_MAX);
-	struct wcs_slice row = {key, WCS_ROW_KEY_MAX}, above = {key, WCS_ROW_KEY_MAX - 1};
+	struct wcs_slice row = {key, suite_row_max(s)}, above = {key, suite_row_max(s) - 1};
 	struct wcs_slice too_long = {key, WCS_ROW_KEY_MAX + 1};
 	struct wcs_export *exported;
 	size_t len;
 	char *text;
 
-	memset(key, 0xff, WCS_ROW_KEY_MAX);
+	memset(key, 0xff, suite_row_max(s));
 	memset(qualifier, 0, WCS_QUALIFIER_MAX);
-	key[WCS_ROW_KEY_MAX - 1] = '#';
+	key[suite_row_max(s) - 1] = '#';
 	suite_put(s->table, row, "f", (struct wcs_slice){qualifier, WCS_QUALIFIER_MAX}, 1, above);
 	text = exported_text(s->table, &row, WCS_EXPORT_ROWS, 1000, &len);
 	ck_assert_uint_eq(len, strlen("{\"key\":\"#\",\"families\":{\"f\":{\"\":"
 				      "[{\"ts\":1,\"base64\":\"\"}]}}}\n") +
-				       3 * (WCS_ROW_KEY_MAX - 1) + 3 * WCS_QUALIFIER_MAX +
-				       (WCS_ROW_KEY_MAX - 1) / 3 * 4);
+				       3 * (suite_row_max(s) - 1) + 3 * WCS_QUALIFIER_MAX +
+				       (suite_row_max(s) - 1) / 3 * 4);
 	free(text);
 	text = exported_text(s->table, &above, WCS_EXPORT_KEYS, 1000, &len);
-	ck_assert_uint_eq(len, 3 * (WCS_ROW_KEY_MAX - 1) + 2);
+	ck_assert_uint_eq(len, 3 * (suite_row_max(s) - 1) + 2);
 	free(text);
 	ck_assert_int_eq(wcs_export_open(s->table, &too_long, WCS_EXPORT_ROWS, NULL, &exported),
 			 -ENAMETOOLONG);

@@ -75,7 +75,7 @@ SUITE_STORES(test_drop_below_the_empty_key, 10)
 SUITE_STORES(test_drop_limits, 10)
 {
 	char *bytes = suite_pattern(WCS_ROW_KEY_MAX + 1, 1);
-	struct wcs_slice longest = {bytes, WCS_ROW_KEY_MAX}, longer = {bytes, WCS_ROW_KEY_MAX + 1};
+	struct wcs_slice longest = {bytes, suite_row_max(s)}, longer = {bytes, WCS_ROW_KEY_MAX + 1};
 	struct wcs_mutation *mutation = wcs_mutation_new();
 	struct wcs_count count;
 

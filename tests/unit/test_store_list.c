@@ -243,14 +243,14 @@ SUITE_STORES(test_key_get, 10)
 SUITE_CONTRACT("store.h, Reading: wcs_list_open and wcs_key_get")
 SUITE_STORES(test_longest_keys, 10)
 {
-	char *bytes = malloc(WCS_ROW_KEY_MAX);
-	struct wcs_slice key = {bytes, WCS_ROW_KEY_MAX};
-	struct wcs_slice shorter = {bytes, WCS_ROW_KEY_MAX - 1};
+	char *bytes = malloc(suite_row_max(s));
+	struct wcs_slice key = {bytes, suite_row_max(s)};
+	struct wcs_slice shorter = {bytes, suite_row_max(s) - 1};
 	struct wcs_slice segment;
 	struct wcs_key_info info;
 	struct wcs_list *list;
 
-	memset(bytes, 0xff, WCS_ROW_KEY_MAX);
+	memset(bytes, 0xff, suite_row_max(s));
 	list_put(s->table, key);
 	SUITE_OK(wcs_list_open(s->table, suite_text(""), NULL, NULL, &list));
 	ck_assert_int_eq(wcs_list_next(list, &segment), 1);
@@ -262,7 +262,7 @@ SUITE_STORES(test_longest_keys, 10)
 	list_expect(s->table, key, NULL, "");
 	SUITE_OK(wcs_key_get(s->table, key, &info));
 	ck_assert(info.row && !info.prefix);
-	memset(bytes, '#', WCS_ROW_KEY_MAX);
+	memset(bytes, '#', suite_row_max(s));
 	list_put(s->table, key);
 	list_expect(s->table, key, NULL, " ");
 	list_expect(s->table, shorter, NULL, " ");

@@ -305,7 +305,7 @@ SUITE_STORES(test_row_keys, 30)
 SUITE_STORES(test_longest_keys, 30)
 {
 	char *bytes = calloc(1, WCS_QUALIFIER_MAX + 1);
-	struct wcs_slice row = {bytes, WCS_ROW_KEY_MAX};
+	struct wcs_slice row = {bytes, suite_row_max(s)};
 	struct wcs_slice longest = {bytes, WCS_QUALIFIER_MAX};
 	struct wcs_slice shorter = {bytes, WCS_QUALIFIER_MAX - 1};
 	struct wcs_mutation *mutation = wcs_mutation_new();

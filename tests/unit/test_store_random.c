@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The same random operations on both engines: see random.h. Of the chunks in LevelDB those are left
- * that the cells need.
+ * The same random operations on both engines, of which one or both may have a salt: see random.h.
+ * Of the chunks in LevelDB those are left that the cells need.
  *
  * The seed is printed. ROWFS_SEED and ROWFS_STEPS in the environment choose others.
  */
@@ -14,7 +14,12 @@
 
 #define RANDOM_STEPS 4000
 
-SUITE_TEST(test_engines_agree, 600)
+/* Salts of the two tables; 0: none. */
+static const struct {
+	unsigned int buckets[SUITE_ENGINES], salted[SUITE_ENGINES];
+} random_salts[] = {{{0, 0}, {0, 0}}, {{0, 16}, {0, 1}}, {{3, 256}, {0, 2}}, {{2, 2}, {1, 0}}};
+
+SUITE_LOOP(test_engines_agree, sizeof(random_salts) / sizeof(random_salts[0]), 600)
 {
 	static struct random_run all;
 	struct random_run *run = &all;
@@ -27,6 +32,10 @@ SUITE_TEST(test_engines_agree, 600)
 	printf("ROWFS_SEED=%llu\n", (unsigned long long)run->state);
 	fflush(stdout);
 	random_open(run);
+	for (int i = 0; i < SUITE_ENGINES; i++)
+		if (random_salts[_i].buckets[i] > 0)
+			suite_salt(&run->suites[i], random_salts[_i].buckets[i],
+				   random_salts[_i].salted[i]);
 	for (uint64_t i = 0; i < steps; i++)
 		random_step(run);
 	random_check_all(run);

@@ -89,7 +89,7 @@ SUITE_STORES(test_reverse, 60)
 
 	s->clock = 10;
 	for (size_t row = 0; row < 60; row++) {
-		size_t len = row % 7 == 3 ? WCS_ROW_KEY_MAX : 3;
+		size_t len = row % 7 == 3 ? suite_row_max(s) : 3;
 
 		memset(name, row % 2 ? 0 : 0xff, sizeof(name));
 		snprintf(name, sizeof(name), "%02zu", row);

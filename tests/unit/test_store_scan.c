@@ -99,7 +99,7 @@ SUITE_STORES(test_order_of_families_and_timestamps, 10)
 SUITE_STORES(test_longest_of_all, 10)
 {
 	char *bytes = malloc(WCS_QUALIFIER_MAX);
-	struct wcs_slice row = {bytes, WCS_ROW_KEY_MAX};
+	struct wcs_slice row = {bytes, suite_row_max(s)};
 	struct wcs_slice column = {bytes, WCS_QUALIFIER_MAX};
 	char family[WCS_FAMILY_NAME_MAX + 1];
 	struct wcs_scan *scan;

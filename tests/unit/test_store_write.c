@@ -273,11 +273,11 @@ SUITE_STORES(test_row_key_limits, 10)
 	struct wcs_cell_info info;
 
 	wcs_mutation_set(mutation, "f", q, 1, suite_text("v"));
-	SUITE_OK(
-		wcs_row_mutate(s->table, (struct wcs_slice){key, WCS_ROW_KEY_MAX}, mutation, NULL));
-	SUITE_OK(
-		wcs_cell_get(s->table, (struct wcs_slice){key, WCS_ROW_KEY_MAX}, "f", q, 1, &info));
-	ck_assert_int_eq(wcs_row_mutate(s->table, (struct wcs_slice){key, WCS_ROW_KEY_MAX + 1},
+	SUITE_OK(wcs_row_mutate(s->table, (struct wcs_slice){key, suite_row_max(s)}, mutation,
+				NULL));
+	SUITE_OK(wcs_cell_get(s->table, (struct wcs_slice){key, suite_row_max(s)}, "f", q, 1,
+			      &info));
+	ck_assert_int_eq(wcs_row_mutate(s->table, (struct wcs_slice){key, suite_row_max(s) + 1},
 					mutation, NULL),
 			 -ENAMETOOLONG);
 	ck_assert_int_eq(wcs_row_mutate(s->table, (struct wcs_slice){key, 0}, mutation, NULL),
