@@ -154,64 +154,27 @@ static int parse_argument(const struct node *dir, const char *name, size_t len,
 	return 0;
 }
 
-/* Spells a segment that has a codec: as the codec shows it, or else behind "%=". A long name is
- * always of that form, so that the names in a chunk directory are in the order of their bytes. */
-static size_t spell_coded(const struct pos *dir, struct wcs_slice bytes, char *name)
-{
-	const struct names_families families = {families_has, dir->table};
-	unsigned char shown[WCS_ROW_KEY_MAX + WCS_KEYS_SHOWN_MAX];
-	size_t len;
-
-	if (wcs_keys_decode(dir->keys, dir->depth, bytes, shown, &len)) {
-		len = names_encode(NAMES_SEGMENT, &families, shown, len, name);
-		if (len <= NAMES_CHUNK_MAX)
-			return len;
-	}
-	memcpy(name, "%=", 2);
-	return names_encode(NAMES_SEGMENT, NULL, bytes.data, bytes.len, name + 2) + 2;
-}
-
-/* The rest of "%=" and the bytes of a segment that its codec does not show, perhaps in chunks. */
-static int take_raw(struct spelled *child, const struct node *dir, const struct pos *pos,
-		    const char *name, size_t len)
-{
-	char spelled[SPELL_MAX + NAMES_COMPONENT_MAX];
-	size_t count, again;
-	int rc;
-
-	if (dir->kind != NODE_CHUNK && strcmp(name, "%=%") == 0)
-		take(child, NODE_PREFIX, name, len);
-	else if ((rc = take_joined(child, dir, NODE_PREFIX, NAMES_TEXT, NULL, name, len)) != 0 ||
-		 child->kind == NODE_CHUNK)
-		return rc;
-	again = child->bytes.len;
-	memcpy(spelled, child->buf, again);
-	if (names_decode(NAMES_SEGMENT, NULL, spelled + 2, again - 2, child->buf, &count) != 0)
-		return -EINVAL;
-	take(child, NODE_PREFIX, child->buf, count);
-	if (count > WCS_ROW_KEY_MAX)
-		return -ENAMETOOLONG;
-	/* A name that its codec shows is spelled so. */
-	count = spell_coded(pos, child->bytes, spelled + again);
-	return count == again && memcmp(spelled, spelled + again, count) == 0 ? 0 : -EINVAL;
-}
-
+/* A segment that has a codec. Only names with "%=" are split into chunks, none within a character.
+ */
 static int parse_coded(const struct node *dir, const struct pos *pos, const char *name, size_t len,
 		       struct spelled *child)
 {
 	const struct names_families families = {families_has, pos->table};
 	unsigned char bytes[WCS_ROW_KEY_MAX + WCS_KEYS_SHOWN_MAX];
 	size_t count;
-	int rc;
+	int rc = 0;
 
-	if (dir->kind == NODE_CHUNK || strncmp(name, "%=", 2) == 0)
-		return take_raw(child, dir, pos, name, len);
-	rc = take_joined(child, dir, NODE_PREFIX, NAMES_SEGMENT, &families, name, len);
-	if (rc == 0 && child->kind == NODE_CHUNK)
+	if (dir->kind == NODE_CHUNK && ((unsigned char)name[0] & 0xC0) == 0x80)
 		return -EINVAL;
+	if (dir->kind != NODE_CHUNK && strcmp(name, "%=%") == 0)
+		take(child, NODE_PREFIX, name, len);
+	else
+		rc = take_joined(child, dir, NODE_PREFIX, NAMES_TEXT, NULL, name, len);
+	if (rc == 0 && child->kind == NODE_CHUNK)
+		return strncmp(child->buf, "%=", 2) == 0 ? 0 : -EINVAL;
 	if (rc == 0)
-		rc = wcs_keys_encode(pos->keys, pos->depth, child->bytes, bytes, &count,
-				     &child->fault);
+		rc = wcs_keys_name_parse(pos->keys, pos->depth, &families, child->bytes, bytes,
+					 &count, &child->fault);
 	if (rc == 0)
 		take(child, NODE_PREFIX, (const char *)bytes, count);
 	return rc;
@@ -379,10 +342,7 @@ size_t spell_child(const struct pos *dir, enum node_kind kind, struct wcs_slice 
 
 	switch (kind) {
 	case NODE_PREFIX:
-		return wcs_keys_coded(dir->keys, dir->depth)
-			       ? spell_coded(dir, bytes, name)
-			       : names_encode(NAMES_SEGMENT, &families, bytes.data, bytes.len,
-					      name);
+		return wcs_keys_name(dir->keys, dir->depth, &families, bytes, name);
 	case NODE_FAMILY:
 	case NODE_POLICIES:
 		return names_encode(NAMES_FAMILY, NULL, bytes.data, bytes.len, name);

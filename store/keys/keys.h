@@ -133,4 +133,20 @@ struct wcs_slice wcs_keys_unsalted(const struct wcs_keys *keys, struct wcs_slice
 /* The bucket to which all keys of the range belong, or -1: several. */
 int wcs_keys_range_bucket(const struct wcs_keys *keys, const struct wcs_range *range);
 
+/* ---- name.c: segments as names of directories (lib/names.h). keys NULL: a plain table ---- */
+struct names_families;
+/* Room for the name of a segment of so many bytes, and a NUL. */
+#define WCS_KEYS_NAME_ROOM(len) (3 * ((size_t)(len) + WCS_KEYS_SHOWN_MAX) + 3)
+/* Writes the encoded name of a segment and a NUL: of its shown form, or "%=" and that of its bytes
+ * where it has none, or where its name would be split into chunks. families as of names_encode.
+ * Returns its length. */
+size_t wcs_keys_name(const struct wcs_keys *keys, size_t segment,
+		     const struct names_families *families, struct wcs_slice bytes, char *name);
+/* The bytes of the segment of that encoded name, which has no joints of chunks. bytes has room for
+ * WCS_ROW_KEY_MAX + WCS_KEYS_SHOWN_MAX. -EINVAL: it is the name of none, or not the one that its
+ * segment has; fault has a reason, or is as it was. -ENAMETOOLONG. */
+int wcs_keys_name_parse(const struct wcs_keys *keys, size_t segment,
+			const struct names_families *families, struct wcs_slice name,
+			unsigned char *bytes, size_t *len, struct wcs_fault *fault);
+
 #endif
