@@ -10,9 +10,6 @@
 
 #include "mkfs/program.h"
 
-/* A thousand tables of a hundred families each fit well. */
-#define MKFS_SCHEMA_MAX (64u << 20)
-
 /* Long options only; letters are those of program_option. */
 enum mkfs_option { MKFS_SCHEMA = 256, MKFS_FORCE };
 
@@ -63,23 +60,14 @@ static int mkfs_create(const char *path, const char *schema_path, bool force)
 	struct wcs_fault fault = {0};
 	int exit_code = PROGRAM_OK;
 	sigset_t signals, before;
-	char *text = NULL;
-	size_t len = 0;
 
-	if (schema_path) {
-		int rc = program_read_file(schema_path, MKFS_SCHEMA_MAX, &text, &len);
-
-		if (rc)
-			exit_code = program_fail(&program, "%s: %s", schema_path, strerror(-rc));
-	}
-	if (text && wcs_schema_parse(text, len, &schema, &fault)) {
+	if (schema_path && program_read_schema(schema_path, &schema, &fault)) {
 		if (fault.line > 0)
 			exit_code = program_fail(&program, "%s:%d: %s", schema_path, fault.line,
 						 fault.text);
 		else
 			exit_code = program_fail(&program, "%s: %s", schema_path, fault.text);
 	}
-	free(text);
 	/* An interrupt would leave an incomplete store beside the place; making one is short. */
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGHUP);

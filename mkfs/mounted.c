@@ -16,8 +16,6 @@
 
 #include "lib/system/mounts.h"
 
-#define MOUNTED_SCHEMA_MAX (64u << 20)
-
 /* Is there a regular file of that name in a directory? */
 static bool mounted_has(const char *directory, const char *name)
 {
@@ -84,20 +82,15 @@ int mounted_open_store(const struct program *program, const char *path, const ch
 
 int mounted_schema(const char *root, struct wcs_schema **schema, struct wcs_fault *fault)
 {
-	char *path = NULL, *text = NULL;
-	size_t len = 0;
-	int rc = -ENOMEM;
+	char *path;
+	int rc;
 
-	fault->text[0] = '\0';
-	if (asprintf(&path, "%s/.rowfs/schema.json", root) >= 0) {
-		rc = program_read_file(path, MOUNTED_SCHEMA_MAX, &text, &len);
-		free(path);
+	if (asprintf(&path, "%s/.rowfs/schema.json", root) < 0) {
+		strcpy(fault->text, "no memory");
+		return -ENOMEM;
 	}
-	if (!rc)
-		rc = wcs_schema_parse(text, len, schema, fault);
-	if (rc && fault->text[0] == '\0')
-		snprintf(fault->text, sizeof(fault->text), "%s", strerror(-rc));
-	free(text);
+	rc = program_read_schema(path, schema, fault);
+	free(path);
 	return rc;
 }
 

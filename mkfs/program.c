@@ -17,10 +17,14 @@
 
 #include "lib/clock.h"
 #include "lib/system/descriptors.h"
+#include "store/keys/keys.h"
 
 #ifndef ROWFS_VERSION
 #error "ROWFS_VERSION must be defined"
 #endif
+
+/* A thousand tables of a hundred families each fit well. */
+#define PROGRAM_SCHEMA_MAX (64u << 20)
 
 int program_foreign_allowed;
 static struct {
@@ -121,7 +125,8 @@ int program_misuse(const struct program *program, const char *format, ...)
 	return PROGRAM_MISUSED;
 }
 
-int program_read_file(const char *path, size_t max, char **text, size_t *len)
+/* Reads a whole file of at most max bytes (-EFBIG); the caller frees *text. */
+static int program_read_file(const char *path, size_t max, char **text, size_t *len)
 {
 	char *bytes = malloc(max + 1);
 	FILE *file = bytes ? fopen(path, "re") : NULL;
@@ -140,6 +145,29 @@ int program_read_file(const char *path, size_t max, char **text, size_t *len)
 	*text = bytes;
 	*len = used;
 	return 0;
+}
+
+int program_read_schema(const char *path, struct wcs_schema **schema, struct wcs_fault *fault)
+{
+	struct wcs_table_schema *table;
+	char *text = NULL;
+	size_t len = 0;
+	int rc = program_read_file(path, PROGRAM_SCHEMA_MAX, &text, &len);
+
+	*fault = (struct wcs_fault){.line = 0};
+	if (!rc)
+		rc = wcs_schema_parse(text, len, schema, fault);
+	if (rc && fault->text[0] == '\0')
+		snprintf(fault->text, sizeof(fault->text), "%s", strerror(-rc));
+	free(text);
+	for (size_t i = 0; !rc && i < (*schema)->table_count; i++) {
+		table = &(*schema)->tables[i];
+		if (table->delimiter == 0)
+			table->delimiter = WCS_DELIMITER_DEFAULT;
+		if (table->keys)
+			table->keys->delimiter = table->delimiter;
+	}
+	return rc;
 }
 
 const char program_foreign[] =

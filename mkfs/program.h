@@ -53,8 +53,10 @@ void program_progress(const struct program *program, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void program_progress_end(void);
 
-/* Reads a whole file of at most max bytes (-EFBIG); the caller frees *text. 0 or -errno. */
-int program_read_file(const char *path, size_t max, char **text, size_t *len);
+/* Reads a schema of JSON from a file. Open delimiters become the default one, and the key designs
+ * get those of their tables. The caller frees it. A failure sets fault->text, and the line if it is
+ * known. */
+int program_read_schema(const char *path, struct wcs_schema **schema, struct wcs_fault *fault);
 
 /* Is the process root, the directory another user's, and --foreign missing? Without Landlock the
  * process must not use such a directory; program_foreign is the message. */
