@@ -145,6 +145,7 @@ int mounted_find(const char *path, struct mounted *mounted)
 	struct mounted found = {.directory = realpath(path, NULL)};
 	int rc = found.directory ? mounted_root(&found) : -errno;
 	char kind[16] = "";
+	const char *views;
 
 	if (rc)
 		goto out;
@@ -153,6 +154,10 @@ int mounted_find(const char *path, struct mounted *mounted)
 	if (getxattr(found.directory, "user.rowfs.kind", kind, sizeof(kind) - 1) < 0)
 		kind[0] = '\0';
 	found.below = found.rows && strcmp(kind, "table") != 0;
+	if (found.rows) {
+		views = found.directory + strlen(found.root) + 1 + strlen(found.table);
+		found.raw = strncmp(views, "/.raw", 5) == 0 && (views[5] == '/' || !views[5]);
+	}
 	/* In a family .rows would be a column. */
 	if (found.rows ? strcmp(kind, "family") != 0 && mounted_has(found.directory, ".rows")
 		       : strcmp(found.directory, found.root) == 0) {

@@ -12,6 +12,7 @@ struct mounted {
 	char *root;	 /* of the mount */
 	bool rows;	 /* the directory is in a table; else it is the root of all */
 	bool below;	 /* the table's directory */
+	bool raw;	 /* it is in the view .raw: keys are the stored ones */
 	char table[WCS_TABLE_NAME_MAX + 1]; /* that the directory is in; empty: none */
 };
 

@@ -42,8 +42,9 @@ static const struct program program = {
 
 struct dump {
 	struct rows *rows;
-	const char *views; /* NULL: none */
-	const char *table; /* NULL: all */
+	const char *views;	 /* NULL: none */
+	const char *table;	 /* NULL: all */
+	const char *prefix_text; /* NULL: all rows */
 	struct wcs_slice key;
 	const struct wcs_slice *prefix; /* the key; NULL: all rows */
 	bool csv;
@@ -100,6 +101,15 @@ static int dump_json(struct dump *dump, struct wcs_table_schema *tables, size_t 
 
 /* ---- Options ----------------------------------------------------------------------------- */
 
+/* Are the rows in the view .raw, which shows stored keys? */
+static bool dump_is_raw(const struct dump *dump)
+{
+	const char *views = dump->views ? dump->views : "";
+
+	return dump->rows->mounted.raw ||
+	       (strncmp(views, ".raw", 4) == 0 && (views[4] == '/' || !views[4]));
+}
+
 /* Picks the table that is named, or that the directory is in; or all. */
 static int dump_rows(struct dump *dump)
 {
@@ -107,6 +117,7 @@ static int dump_rows(struct dump *dump)
 	const struct mounted *mounted = &dump->rows->mounted;
 	const char *in = mounted->table, *family = dump->options.family;
 	size_t count = dump->rows->schema->table_count;
+	struct wcs_table_schema raw;
 
 	if (in[0] && dump->table && (mounted->below || strcmp(in, dump->table) != 0))
 		return program_misuse(
@@ -133,6 +144,16 @@ static int dump_rows(struct dump *dump)
 					    dump->table);
 		count = 1;
 	}
+	if (dump_is_raw(dump)) {
+		raw = *tables;
+		raw.keys = NULL;
+		tables = &raw;
+	}
+	if (dump->prefix_text) {
+		dump->prefix = &dump->key;
+		if (key_parse(&program, dump->prefix_text, tables, &dump->key))
+			return PROGRAM_FAILED;
+	}
 	if (!dump->csv)
 		return dump_json(dump, tables, count);
 	if (family && !wcs_schema_family(tables, family, strlen(family)))
@@ -155,10 +176,9 @@ static int dump_arguments(struct dump *dump, int argc, char **argv)
 		return program_misuse(&program, "%s: one TABLE and one PREFIX only", argv[3]);
 	if (argc > 1)
 		dump->table = argv[1];
-	if (argc < 3)
-		return PROGRAM_OK;
-	dump->prefix = &dump->key;
-	return key_parse(&program, argv[2], &dump->key);
+	if (argc > 2)
+		dump->prefix_text = argv[2];
+	return PROGRAM_OK;
 }
 
 int main(int argc, char **argv)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rowfs-path: the paths of row keys, without a store or mount. */
+/* rowfs-path: row keys as paths and as stored keys, and paths as keys, without a mount. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -7,66 +7,178 @@
 #include <string.h>
 
 #include "mkfs/key_path.h"
-#include "mkfs/program.h"
+#include "mkfs/text/rows.h"
+#include "store/keys/keys.h"
+
+enum path_option { PATH_SCHEMA = 256, PATH_STORE, PATH_STORED, PATH_KEY };
 
 static const struct program program = {
 	.name = (char[]){"rowfs-path"},
-	.help = "Usage: rowfs-path TABLE KEY...\n"
+	.help = "Usage: rowfs-path [--schema FILE | --store STORE] [--stored] TABLE KEY...\n"
+		"       rowfs-path [--schema FILE | --store STORE] [--stored] --key PATH...\n"
 		"\n"
-		"Prints, a line for each KEY, the path of that row below a mount's root.\n"
+		"Prints, a line for each KEY, the path of that row below a mount's root; or for\n"
+		"each such PATH the row's key.\n"
 		"\n"
 		"KEY is spelled as in the control file .keys and in row JSON: %XX, with\n"
-		"upper-case digits, is a byte, so that '%' itself is %25.\n"
+		"upper-case digits, is a byte, so that '%' itself is %25. Times that the table's\n"
+		"key design has may also be dates, 'now' or 7d, as in views.\n"
 		"\n"
-		"There is no store to ask, so the delimiter is taken to be '#', and a segment of\n"
-		"a key that has the name of a family of its table is not told from others: in the\n"
-		"tree all bytes of such a segment are written as %XX.\n"
-		"\n"
-		"  -h, --help     prints this\n"
-		"  -V, --version  prints the version\n"
+		"  --schema FILE  takes delimiter, families and key design of the table from a\n"
+		"                 schema in JSON, as of mkfs.rowfs --schema\n"
+		"  --store STORE  takes them from a store, or from a directory of a mount;\n"
+		"                 without both the delimiter is '#', and there is no design and\n"
+		"                 no family, whose name the tree spells as %XX in a segment\n"
+		"  --key          reads paths\n"
+		"  --stored       prints stored keys, with codecs and salt, their bytes as in KEY\n"
+		"  --foreign      as root, uses another user's store without Landlock, too\n"
+		"  -h, --help     prints this; -V, --version prints the version\n"
 		"\n"
 		"Ends with 0, 1 when it failed, 2 for wrong usage.\n",
 };
 
-/* Checks a key; prints its path, if a table is given. */
-static int path_print(const char *table, const char *text)
-{
-	struct wcs_slice key;
-	char *path;
-	int exit_code = key_parse(&program, text, &key);
+struct path {
+	const struct wcs_schema *schema; /* NULL: none is given */
+	bool stored;			 /* prints stored keys */
+	bool paths;			 /* reads paths */
+};
 
+/* Describes a table: as the schema does, or a plain one. */
+static int path_table(const struct path *path, const char *name, struct wcs_table_schema *table)
+{
+	if (!wcs_table_name_valid(name))
+		return program_fail(&program, "%s: not a table's name", name);
+	*table = (struct wcs_table_schema){.delimiter = WCS_DELIMITER_DEFAULT};
+	if (!path->schema)
+		return PROGRAM_OK;
+	for (size_t i = 0; i < path->schema->table_count; i++)
+		if (strcmp(path->schema->tables[i].name, name) == 0) {
+			*table = path->schema->tables[i];
+			return PROGRAM_OK;
+		}
+	return program_fail(&program, "table %s: there is none of that name", name);
+}
+
+/* The stored key as text; the caller frees it, NULL: no memory. */
+static char *path_stored(const struct wcs_keys *keys, struct wcs_slice key)
+{
+	unsigned char stored[WCS_ROW_KEY_MAX];
+	size_t salt = 0;
+
+	if (keys && keys->buckets > 0) {
+		wcs_keys_salt(keys, wcs_keys_bucket(keys, key), stored);
+		salt = WCS_KEYS_SALT;
+	}
+	memcpy(stored + salt, key.data, key.len);
+	return wcs_text_encode((struct wcs_slice){stored, salt + key.len});
+}
+
+/* Reads a key, or a path with its table, and prints it in the other form, if it should. */
+static int path_one(const struct path *path, const char *name, const char *text, bool print)
+{
+	struct wcs_table_schema table;
+	struct wcs_slice key = {0};
+	char *out;
+	int exit_code = path_table(path, name, &table);
+
+	if (exit_code == PROGRAM_OK)
+		exit_code = path->paths ? key_of_path(&program, text, &table, &key)
+					: key_parse(&program, text, &table, &key);
 	if (exit_code)
 		return exit_code;
-	path = key_path(key, WCS_DELIMITER_DEFAULT, NULL);
-	if (!path)
+	out = path->stored  ? path_stored(table.keys, key)
+	      : path->paths ? wcs_keys_text(table.keys, key)
+			    : key_path(key, &table);
+	if (!out)
 		exit_code = program_fail(&program, "no memory");
-	else if (table)
-		printf("%s/%s\n", table, path);
-	free(path);
+	else if (print && (path->stored || path->paths))
+		puts(out);
+	else if (print)
+		printf("%s/%s\n", name, out);
+	free(out);
 	free((void *)(uintptr_t)key.data);
+	return exit_code;
+}
+
+/* The same of an argument; a path begins with its table. */
+static int path_argument(const struct path *path, const char *table, const char *text, bool print)
+{
+	char name[WCS_TABLE_NAME_MAX + 2];
+	size_t len = strcspn(text, "/");
+
+	if (!path->paths)
+		return path_one(path, table, text, print);
+	if (text[len] == '\0')
+		return program_fail(&program, "%s: not TABLE/PATH", text);
+	snprintf(name, sizeof(name), "%.*s", (int)len, text);
+	return path_one(path, name, text, print);
+}
+
+static int path_all(const struct path *path, char **arguments)
+{
+	const char *table = path->paths ? NULL : *arguments++;
+	int exit_code = PROGRAM_OK;
+
+	/* All are checked before the first is printed. */
+	for (char **at = arguments; *at && exit_code == PROGRAM_OK; at++)
+		exit_code = path_argument(path, table, *at, false);
+	for (char **at = arguments; *at && exit_code == PROGRAM_OK; at++)
+		exit_code = path_argument(path, table, *at, true);
+	if (exit_code == PROGRAM_OK && fflush(stdout))
+		exit_code = program_fail(&program, "standard output: %s", strerror(errno));
+	return exit_code;
+}
+
+/* Reads the schema of a file, or of a store, and converts the arguments. */
+static int path_run(struct path *path, const char *file, const char *store, char **arguments)
+{
+	struct wcs_schema *schema = NULL;
+	struct rows *rows = NULL;
+	struct wcs_fault fault;
+	int exit_code = PROGRAM_OK;
+
+	if (file && program_read_schema(file, &schema, &fault))
+		return program_fail(&program, "%s: %s", file, fault.text);
+	if (store)
+		exit_code = rows_open(&program, store, &rows);
+	path->schema = rows ? rows->schema : schema;
+	if (exit_code == PROGRAM_OK)
+		exit_code = path_all(path, arguments);
+	rows_close(rows);
+	wcs_schema_free(schema);
 	return exit_code;
 }
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {PROGRAM_OPTIONS};
-	int option, exit_code = PROGRAM_OK;
+	static const struct option options[] = {{"schema", required_argument, NULL, PATH_SCHEMA},
+						{"store", required_argument, NULL, PATH_STORE},
+						{"stored", no_argument, NULL, PATH_STORED},
+						{"key", no_argument, NULL, PATH_KEY},
+						PROGRAM_FOREIGN,
+						PROGRAM_OPTIONS};
+	const char *file = NULL, *store = NULL;
+	struct path path = {.stored = false};
+	int option;
 
 	program_begin(&program, argc, argv);
-	while ((option = getopt_long(argc, argv, "+hV", options, NULL)) != -1)
-		return program_option(&program, option);
+	while ((option = getopt_long(argc, argv, "+hV", options, NULL)) != -1) {
+		if (option == PATH_SCHEMA)
+			file = optarg;
+		else if (option == PATH_STORE)
+			store = optarg;
+		else if (option == PATH_STORED)
+			path.stored = true;
+		else if (option == PATH_KEY)
+			path.paths = true;
+		else if (option)
+			return program_option(&program, option);
+	}
+	if (file && store)
+		return program_misuse(&program, "--schema or --store, not both");
 	if (optind == argc)
-		return program_misuse(&program, "TABLE is missing");
-	if (optind + 1 == argc)
+		return program_misuse(&program, "%s is missing", path.paths ? "PATH" : "TABLE");
+	if (optind + 1 == argc && !path.paths)
 		return program_misuse(&program, "KEY is missing");
-	if (!wcs_table_name_valid(argv[optind]))
-		return program_fail(&program, "%s: not a table's name", argv[optind]);
-	/* All keys are checked before the first path is printed. */
-	for (int i = optind + 1; i < argc && exit_code == PROGRAM_OK; i++)
-		exit_code = path_print(NULL, argv[i]);
-	for (int i = optind + 1; i < argc && exit_code == PROGRAM_OK; i++)
-		exit_code = path_print(argv[optind], argv[i]);
-	if (exit_code == PROGRAM_OK && fflush(stdout))
-		exit_code = program_fail(&program, "standard output: %s", strerror(errno));
-	return exit_code;
+	return path_run(&path, file, store, argv + optind);
 }

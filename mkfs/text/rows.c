@@ -99,11 +99,6 @@ int rows_fail(const struct rows *rows, const char *why)
 
 /* ---- Streams ----------------------------------------------------------------------------- */
 
-static bool rows_has_family(void *ctx, const void *name, size_t len)
-{
-	return wcs_schema_family(ctx, name, len) != NULL;
-}
-
 /* Opens the directory at a path of any length below an open one, which it closes. Returns a
  * negative errno on failure. */
 static int rows_descend(int fd, char *path)
@@ -173,7 +168,6 @@ static int rows_export(struct rows *rows, const struct wcs_slice *key, enum wcs_
 int rows_start(struct rows *rows, const struct wcs_table_schema *table, const struct wcs_slice *key,
 	       enum wcs_export_kind kind)
 {
-	struct names_families families = {rows_has_family, (void *)(uintptr_t)table};
 	int directory;
 
 	rows_stop(rows);
@@ -189,8 +183,7 @@ int rows_start(struct rows *rows, const struct wcs_table_schema *table, const st
 					    rows->views, strerror(-directory), rows->mounted.root);
 	}
 	if (directory >= 0 && key)
-		directory =
-			rows_descend_free(directory, key_path(*key, table->delimiter, &families));
+		directory = rows_descend_free(directory, key_path(*key, table));
 	if (directory == -ENOENT && key)
 		return PROGRAM_OK; /* no such row, and none below it */
 	if (directory < 0)
