@@ -14,6 +14,7 @@
 
 #include "lib/grow.h"
 #include "mkfs/text/csv.h"
+#include "store/keys/keys.h"
 #include "store/rows.h"
 
 #define CSV_VALUE (64u << 10) /* a longer value is in quotes */
@@ -37,6 +38,7 @@ struct csv_table {
 	size_t at; /* the present or last column */
 	int exit_code;
 	unsigned char value[CSV_VALUE + 16];
+	char shown[WCS_KEYS_TEXT_MAX(WCS_ROW_KEY_MAX)]; /* the form of a key */
 };
 
 static bool csv_fail(struct csv_table *csv, const char *why)
@@ -48,7 +50,7 @@ static bool csv_fail(struct csv_table *csv, const char *why)
 /* Names the present cell before the reason. */
 static bool csv_fail_cell(struct csv_table *csv, const char *why)
 {
-	char *key = wcs_text_encode(csv->cell.row);
+	char *key = wcs_keys_text(csv->table->keys, csv->cell.row);
 	char *qualifier = wcs_text_encode(csv->cell.qualifier);
 	char *text = NULL;
 
@@ -289,6 +291,18 @@ static void csv_commas(struct csv_table *csv, size_t from, size_t to)
 		output_text(csv->out, ",");
 }
 
+/* Writes the row's key: its bytes, or its shown form. */
+static void csv_key(struct csv_table *csv)
+{
+	const struct wcs_keys *keys = csv->table->keys;
+
+	if (keys)
+		csv_name(csv, (struct wcs_slice){csv->shown,
+						 wcs_keys_show(keys, csv->cell.row, csv->shown)});
+	else
+		csv_name(csv, csv->cell.row);
+}
+
 /* The second pass. */
 static void csv_body(struct csv_table *csv)
 {
@@ -300,7 +314,7 @@ static void csv_body(struct csv_table *csv)
 			output_text(csv->out, "\n");
 		}
 		if (csv->row_begins) {
-			csv_name(csv, csv->cell.row);
+			csv_key(csv);
 			field = 0;
 		}
 		if (!csv_find(csv)) {
@@ -325,7 +339,7 @@ static bool csv_start(struct csv_table *csv, const struct wcs_table_schema *tabl
 	csv->reader = NULL;
 	csv->exit_code = rows_start(csv->rows, table, key, WCS_EXPORT_CELLS);
 	if (csv->exit_code == PROGRAM_OK && !csv->rows->store &&
-	    wcs_reader_new(csv_text, csv->rows, NULL, &csv->reader) != 0)
+	    wcs_reader_new(csv_text, csv->rows, table->keys, &csv->reader) != 0)
 		csv_fail(csv, "no memory");
 	return csv->exit_code == PROGRAM_OK;
 }

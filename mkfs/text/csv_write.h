@@ -13,10 +13,10 @@ struct csv_options {
 
 /*
  * A row of families, each named where its first column stands; a row of qualifiers; then the rows,
- * each column's newest value, nothing where there is none. Reads the rows twice, since the
- * columns come first. key: as in rows_start. Prints why it fails, and returns PROGRAM_FAILED then:
- * CSV cannot carry an empty value (without its timestamp), an empty qualifier and a cell of an
- * inthll.
+ * each column's newest value, nothing where there is none. A key is bytes, of a table with a key
+ * design its shown form. Reads the rows twice, since the columns come first. key: as in rows_start.
+ * Prints why it fails, and returns PROGRAM_FAILED then: CSV cannot carry an empty value (without
+ * its timestamp), an empty qualifier and a cell of an inthll.
  */
 int csv_write(struct rows *rows, const struct wcs_table_schema *table, const struct wcs_slice *key,
 	      const struct csv_options *options, struct output *out);
