@@ -23,7 +23,15 @@
 #include "mkfs/text/csv_rows.h"
 #include "store/rows.h"
 
-enum load_option { LOAD_CSV = 256, LOAD_TSV, LOAD_KEY, LOAD_FAMILY, LOAD_CREATE, LOAD_TIMESTAMPS };
+enum load_option {
+	LOAD_CSV = 256,
+	LOAD_TSV,
+	LOAD_KEY,
+	LOAD_FAMILY,
+	LOAD_CREATE,
+	LOAD_TIMESTAMPS,
+	LOAD_NO_SCHEMA
+};
 
 static volatile sig_atomic_t load_signal; /* the signal that interrupted the load; 0: none */
 
@@ -45,8 +53,8 @@ static const struct program program = {
 		"and\n"
 		"     \"if\" see rowfs(5)\n"
 		"  {\"version\": 1, \"tables\": ...}  a schema: adds what is missing, sets "
-		"policies\n"
-		"\n"
+		"policies;\n"
+		"     --no-schema skips such lines: their tables and families must exist\n"
 		"  --csv TABLE    FILE is CSV, as cbt import takes it: a row of families, each\n"
 		"                 for the columns up to the next; a row of columns; then rows,\n"
 		"                 each with its key first. Empty fields are no cells.\n"
@@ -68,6 +76,7 @@ struct load {
 	int fd;
 	struct sink *sink;
 	const char *table; /* of CSV; NULL: the input is JSON */
+	bool no_schema;	   /* skips the lines of schemas */
 	struct csv_rows_options csv;
 	uint64_t bytes, size; /* read; of the file, 0: not known */
 	bool file;	      /* the input is a named file */
@@ -252,7 +261,7 @@ static int load_has_family(void *ctx, const char *family)
 
 /* Writes the table's line; for --create after that of a schema of it and the family alone. line: of
  * the header. */
-static int load_begin(void *ctx, uint64_t line)
+static int load_begin(void *ctx, uint64_t line, const struct wcs_keys **keys)
 {
 	struct load *load = ctx;
 	struct sink *sink = load->sink;
@@ -266,6 +275,9 @@ static int load_begin(void *ctx, uint64_t line)
 	rc = len < 0 ? sink_fail(sink, -ENOMEM, "no memory")
 		     : sink->kind->write(sink, text, (size_t)len);
 	sink->lines += 1 + load->csv.create;
+	if (!rc)
+		rc = sink_design(sink, load->table);
+	*keys = sink->keys;
 	if (rc)
 		load->exit_code = load_fail_sink(load, sink->failed > 0 ? line : 0);
 	free(text);
@@ -362,6 +374,7 @@ static int load_run(struct load *load)
 			    : sink_store_open(&program, load->path, &load->sink);
 	if (exit_code != PROGRAM_OK)
 		goto out;
+	load->sink->no_schema = load->no_schema;
 	if (fstat(load->fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
 		load->size = (uint64_t)st.st_size;
 	program_progress_start(true);
@@ -393,6 +406,8 @@ static int load_all(struct load *load, char **names, int count)
 	if (!load->table && (csv->family || csv->timestamps || csv->key || csv->create))
 		return program_misuse(&program, "--key, --family, --create and --timestamps go "
 						"with --csv or --tsv");
+	if (load->table && load->no_schema)
+		return program_misuse(&program, "--no-schema goes with lines of JSON");
 	if (!csv->family && (csv->key || csv->create))
 		return program_misuse(&program, "--key and --create go with --family");
 	if (count == 0)
@@ -429,6 +444,7 @@ int main(int argc, char **argv)
 						{"family", required_argument, NULL, LOAD_FAMILY},
 						{"create", no_argument, NULL, LOAD_CREATE},
 						{"timestamps", no_argument, NULL, LOAD_TIMESTAMPS},
+						{"no-schema", no_argument, NULL, LOAD_NO_SCHEMA},
 						PROGRAM_FOREIGN,
 						PROGRAM_OPTIONS};
 	struct load load = {.fd = STDIN_FILENO,
@@ -456,6 +472,8 @@ int main(int argc, char **argv)
 			csv->create = true;
 		} else if (option == LOAD_TIMESTAMPS) {
 			csv->timestamps = true;
+		} else if (option == LOAD_NO_SCHEMA) {
+			load.no_schema = true;
 		} else if (option) {
 			return program_option(&program, option);
 		}

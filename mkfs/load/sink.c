@@ -19,19 +19,36 @@ int sink_fail(struct sink *sink, int rc, const char *format, ...)
 	return rc;
 }
 
+/* *named: the table of the store's schema; NULL: it has none of that name. */
+static int sink_table(struct sink *sink, const char *table, const struct wcs_table_schema **named)
+{
+	int rc = sink->schema ? 0 : sink->kind->schema(sink, &sink->schema);
+
+	*named = NULL;
+	for (size_t i = 0; !rc && i < sink->schema->table_count; i++)
+		if (strcmp(sink->schema->tables[i].name, table) == 0)
+			*named = &sink->schema->tables[i];
+	return rc;
+}
+
+int sink_design(struct sink *sink, const char *table)
+{
+	const struct wcs_table_schema *named;
+	int rc = sink_table(sink, table, &named);
+
+	if (!rc)
+		sink->keys = named ? named->keys : NULL;
+	return rc;
+}
+
 int sink_family(struct sink *sink, const char *table, const char *family)
 {
-	const struct wcs_table_schema *named = NULL;
-	const struct wcs_schema *schema;
-	int rc = sink->schema ? 0 : sink->kind->schema(sink, &sink->schema);
+	const struct wcs_table_schema *named;
+	int rc = sink_table(sink, table, &named);
 	size_t n;
 
-	schema = sink->schema;
-	if (rc || !schema)
+	if (rc)
 		return rc;
-	for (size_t i = 0; i < schema->table_count; i++)
-		if (strcmp(schema->tables[i].name, table) == 0)
-			named = &schema->tables[i];
 	if (!named) {
 		rc = sink_fail(sink, -ENOENT,
 			       "table %s: the store has none of that name; --create with --family "

@@ -19,7 +19,9 @@ struct sink {
 	uint64_t rows;			    /* applied so far */
 	char table[WCS_TABLE_NAME_MAX + 1]; /* of the last table line; empty: none */
 	size_t line_max;		    /* bytes of a line */
-	struct wcs_schema *schema;	    /* as sink_family found it; NULL: not read */
+	struct wcs_schema *schema;	    /* as it was read; NULL: not yet */
+	const struct wcs_keys *keys;	    /* of the table of rows of CSV; NULL: it is plain */
+	bool no_schema;			    /* lines of schemas are skipped */
 	/* Set by a failing call. */
 	uint64_t failed; /* number of the bad line, from 1; 0: none in particular */
 	char why[512];	 /* the reason */
@@ -39,8 +41,7 @@ struct sink_kind {
 	int (*sync)(struct sink *sink);
 	/* The number of cells written; into a mount also by other processes. */
 	uint64_t (*cells)(struct sink *sink);
-	/* Reads the store's schema. *schema NULL: all goes to one table, which checks it. A failure
-	 * sets only why. */
+	/* Reads the store's schema. A failure sets only why. */
 	int (*schema)(struct sink *sink, struct wcs_schema **schema);
 	void (*close)(struct sink *sink);
 };
@@ -54,6 +55,9 @@ int sink_mount_open(const struct program *program, const struct mounted *mounted
 /* Fills why, printf-like; failed stays as it is. Returns error. */
 int sink_fail(struct sink *sink, int rc, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* Sets keys to the design of that table, which may be missing. A failure sets only why. */
+int sink_design(struct sink *sink, const char *table);
 
 /* Has the table the family? -ENOENT: no, and why lists its families. */
 int sink_family(struct sink *sink, const char *table, const char *family);

@@ -314,7 +314,7 @@ static int sink_mount_row(struct sink *sink, const struct csv_row *row)
 		      sizeof(*piece->origins));
 
 	if (!rc)
-		rc = wcs_text_row(&piece->text, NULL, row->cells, row->count);
+		rc = wcs_text_row(&piece->text, sink->keys, row->cells, row->count);
 	if (rc)
 		return rc;
 	piece->origins[run->lines++] = row->line;
@@ -375,6 +375,8 @@ static int sink_mount_take(struct sink_mount *to, const struct wcs_line *line, c
 		snprintf(to->sink.table, sizeof(to->sink.table), "%s", line->table);
 		return 0;
 	}
+	if (to->sink.no_schema)
+		return 0;
 	for (size_t i = 0; to->mounted->rows && i < line->schema->table_count; i++) {
 		const char *name = line->schema->tables[i].name;
 
@@ -462,12 +464,7 @@ static int sink_mount_read_schema(struct sink *sink, struct wcs_schema **schema)
 	struct sink_mount *to = (struct sink_mount *)sink;
 
 	struct wcs_fault fault;
-	int rc;
-
-	*schema = NULL;
-	if (to->mounted->rows)
-		return 0;
-	rc = mounted_schema(to->mounted->root, schema, &fault);
+	int rc = mounted_schema(to->mounted->root, schema, &fault);
 	return rc ? sink_fail(sink, rc, "%s/.rowfs/schema.json: %s", to->mounted->root, fault.text)
 		  : 0;
 }

@@ -25,7 +25,7 @@ static int sink_store_other(void *ctx, const struct wcs_line *line, struct wcs_t
 	int rc;
 
 	if (line->kind == WCS_LINE_SCHEMA)
-		return wcs_schema_apply(to->store, line->schema, fault);
+		return to->sink.no_schema ? 0 : wcs_schema_apply(to->store, line->schema, fault);
 	rc = wcs_table_open(to->store, line->table, &named);
 	if (rc) {
 		snprintf(fault->text, sizeof(fault->text), "table %s: %s", line->table,

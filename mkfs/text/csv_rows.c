@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/keys/keys.h"
 #include "store/rows.h"
 
 struct csv_column {
@@ -204,7 +205,7 @@ static int csv_rows_header(struct csv_rows *rows)
 	rc = csv_rows_names(rows, families);
 	if (rc == 0 && !families) {
 		rows->body = rows->csv.place.line;
-		rc = rows->options.begin(rows->options.ctx, field->place.line);
+		rc = rows->options.begin(rows->options.ctx, field->place.line, &rows->keys);
 	}
 	return rc;
 }
@@ -262,6 +263,7 @@ static int csv_rows_row(struct csv_rows *rows)
 	struct csv_row row = {.key = {rows->csv.bytes + key->start, key->len},
 			      .cells = rows->cells,
 			      .line = fields[0].place.line};
+	struct wcs_fault fault = {0};
 	int rc = 0;
 
 	if (rows->csv.count != rows->column_count)
@@ -270,7 +272,13 @@ static int csv_rows_row(struct csv_rows *rows)
 				     rows->column_count);
 	if (key->len == 0)
 		return csv_rows_fail(rows, -EINVAL, key->place, "the row has no key");
-	if (key->len > WCS_ROW_KEY_MAX)
+	if (rows->keys) {
+		rc = wcs_keys_parse(rows->keys, 0, row.key, NULL, rows->key, &row.key.len, &fault);
+		row.key.data = rows->key;
+	}
+	if (rc == -EINVAL)
+		return csv_rows_fail(rows, rc, key->place, "%s", fault.text);
+	if (rc != 0 || row.key.len > WCS_ROW_KEY_MAX)
 		return csv_rows_fail(rows, -ENAMETOOLONG, key->place,
 				     "a row key has at most %u bytes", WCS_ROW_KEY_MAX);
 	for (size_t i = 1; i < rows->column_count && rc == 0; i++)
@@ -306,7 +314,8 @@ int csv_rows_end(struct csv_rows *rows)
 	int rc = csv_rows_take(rows, csv_end(&rows->csv));
 
 	if (rc == 0 && !rows->columns && rows->csv.place.line > 1)
-		return rows->options.begin(rows->options.ctx, 1); /* of a table without cells */
+		return rows->options.begin(rows->options.ctx, 1,
+					   &rows->keys); /* of a table without cells */
 	if (rc == 0 && !rows->body)
 		rc = csv_rows_fail(rows, -EINVAL, rows->csv.place,
 				   "the file ends before its columns are named");

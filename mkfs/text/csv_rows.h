@@ -27,8 +27,9 @@ struct csv_rows_options {
 	bool timestamps; /* value@timestamp */
 	/* Has the table the family? */
 	int (*has_family)(void *ctx, const char *family);
-	/* The header, whose last record begins at that line, is read. */
-	int (*begin)(void *ctx, uint64_t line);
+	/* The header, whose last record begins at that line, is read. Sets *keys to the design in
+	 * whose shown form the keys are; NULL, as before the call: they are bytes. */
+	int (*begin)(void *ctx, uint64_t line, const struct wcs_keys **keys);
 	/* The slices are good until it returns, but names of families and qualifiers until
 	 * csv_rows_close. */
 	int (*row)(void *ctx, const struct csv_row *row);
@@ -43,7 +44,9 @@ struct csv_rows {
 	struct csv_column *columns; /* the keys', then those of cells; NULL: not read yet */
 	size_t column_count;
 	struct wcs_cell *cells; /* room for those of a row */
-	uint64_t body;		/* line of the first row; 0: the headers are not read yet */
+	const struct wcs_keys *keys;
+	unsigned char key[WCS_ROW_KEY_MAX]; /* of a shown form */
+	uint64_t body; /* line of the first row; 0: the headers are not read yet */
 	/* The place and the reason; an empty reason: a callback failed. */
 	struct csv_place wrong;
 	char why[256];

@@ -109,11 +109,11 @@ struct csv_fuzz_rows {
 	uint64_t line;	      /* of the last one; 0: the header is not read */
 };
 
-static int csv_fuzz_begin(void *ctx, uint64_t line)
+static int csv_fuzz_begin(void *ctx, uint64_t line, const struct wcs_keys **keys)
 {
 	struct csv_fuzz_rows *seen = ctx;
 
-	FUZZ_CHECK(seen->line == 0 && line > 0);
+	FUZZ_CHECK(seen->line == 0 && line > 0 && *keys == NULL);
 	seen->line = line;
 	return 0;
 }
