@@ -130,7 +130,7 @@ _rowfs_load() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
 	COMPREPLY=()
 	if [[ $word == -* ]]; then
-		_rowfs_words "--csv --tsv --key --family --create --timestamps --foreign -h -V --help --version" "$word"
+		_rowfs_words "--csv --tsv --key --family --create --timestamps --no-schema --foreign -h -V --help --version" "$word"
 	elif [[ ! $before =~ ^--(csv|tsv|key|family)$ ]]; then
 		_rowfs_operands "--csv --tsv --key --family"
 		case ${#_rowfs_before[@]} in
@@ -143,12 +143,16 @@ _rowfs_load() {
 _rowfs_path() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	COMPREPLY=()
-	[[ $word != -* ]] || _rowfs_words "-h -V --help --version" "$word"
+	case ${COMP_WORDS[COMP_CWORD - 1]} in
+	--schema) _rowfs_names < <(compgen -f -- "$word") ;;
+	--store) _rowfs_names < <(compgen -d -- "$word") ;;
+	*) [[ $word != -* ]] || _rowfs_words "--schema --store --stored --key --foreign -h -V --help --version" "$word" ;;
+	esac
 }
 
 # The views, each with the form of its argument; see rowfs(5).
 _rowfs_forms=(at/TIME column/RE 'columns/F:Q,F,...' family/F first/N from/KEY has/F has/F:Q key/RE last/N newest/N
-	prefix/KEY reverse/ sample/P since/TIME to/KEY until/TIME value/RE where/F:Q=V)
+	prefix/KEY raw/ reverse/ sample/P since/TIME to/KEY until/TIME value/RE where/F:Q=V)
 _rowfs_former=() # words: a command, and the function that completed it before
 
 # Is the directory, as it is typed, a table of a mount or a directory in one? Only these have .splits.

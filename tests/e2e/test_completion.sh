@@ -94,7 +94,11 @@ is 'rows.json' rowfs-load --tsv t --key id --family f fleet.db r
 is 'fleet.db|fleet.old' rowfs-load --csv t fleet
 is 'rows.json' rowfs-load fleet.db r
 is '' rowfs-path t ''
-is '--help|--version' rowfs-path --
+is '--foreign|--help|--key|--schema|--store|--stored|--version' rowfs-path --
+is 'schema.json' rowfs-path --schema sch
+is 'fleet.db|fleet.old' rowfs-path --store fl
+is '' rowfs-path --store fleet.db ''
+is '--no-schema' rowfs-load --no
 
 # ---- Tables of a mount -------------------------------------------------------------------------
 
