@@ -155,30 +155,33 @@ _rowfs_forms=(at/TIME column/RE 'columns/F:Q,F,...' family/F first/N from/KEY ha
 	prefix/KEY raw/ reverse/ sample/P since/TIME to/KEY until/TIME value/RE where/F:Q=V)
 _rowfs_former=() # words: a command, and the function that completed it before
 
-# Is the directory, as it is typed, a table of a mount or a directory in one? Only these have .splits.
-_rowfs_in_table() {
+# Has the directory, as it is typed, a file of that name? Only a table of a mount and directories in
+# one have .splits, only the table itself has .design.
+_rowfs_has() {
 	local at=${1/#\~\//$HOME/}
-	[ -e "${at//\\/}/.splits" ]
+	at=${at//\\/}
+	[ -e "${at:-.}/$2" ]
 }
 
-# Completes T/. to the views, and shows the form of an argument behind T/.VIEW/. Any other word is
-# completed as before.
+# Completes T/. to the views and control files, and shows the form of an argument behind T/.VIEW/. Any
+# other word is completed as before.
 _rowfs_views() {
 	local word=${COMP_WORDS[COMP_CWORD]} directory=. name form i
 	COMPREPLY=()
 	[[ $word != */* ]] || directory=${word%/*}/
 	name=${word##*/}
-	if [[ $name == .* ]] && _rowfs_in_table "$directory"; then
+	if [[ $name == .* ]] && _rowfs_has "$directory" .splits; then
 		[[ $word == */* ]] || directory=
-		for form in "${_rowfs_forms[@]}" .rows .keys .count .splits; do
+		for form in "${_rowfs_forms[@]}" .rows .keys .count .splits .design; do
 			[[ $form == .* ]] || form=.${form%%/*}/
 			[[ $form == */ || $1 != cd ]] || continue
+			[[ $form != @(.raw/|.design) ]] || _rowfs_has "$directory" .design || continue
 			[[ $form != "$name"* || " ${COMPREPLY[*]} " == *" $directory$form "* ]] ||
 				COMPREPLY+=("$directory$form")
 		done
 		compopt -o nospace 2>/dev/null
 	elif [[ -z $name && $directory =~ (^|/)[.]([a-z]+)/$ && ${BASH_REMATCH[2]} != @(has|family) ]] &&
-		_rowfs_in_table "$directory.."; then
+		_rowfs_has "$directory.." .splits; then
 		for form in "${_rowfs_forms[@]}"; do
 			[[ $form != "${BASH_REMATCH[2]}"/?* ]] || COMPREPLY+=("${form#*/}")
 		done

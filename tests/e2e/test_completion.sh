@@ -119,6 +119,12 @@ is "$t/.key/|$t/.keys" cat "$t/.k"
 is "$t/.key/" cd "$t/.k"
 is "$t/STC/.where/" ls "$t/STC/.w"
 is "$t/.reverse/.last/" ls "$t/.reverse/.l"
+is "$t/.raw/|$t/.reverse/|$t/.rows" cat "$t/.r"
+is "$t/.design" cat "$t/.d"
+is '' cd "$t/.d"
+is "$t/STC/.reverse/|$t/STC/.rows" cat "$t/STC/.r" # .raw stands in a table only
+is "$t/.raw/.reverse/|$t/.raw/.rows" cat "$t/.raw/.r"
+is '' cat "$t/.raw/"
 is ' |TIME' ls "$t/.since/"
 is ' |KEY' cat "$t/STC/.from/"
 is '' ls "$t/.has/" # which lists the families
