@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Makes a store of this machine's package index, mounts it, shows a short tour and leaves it
+# Makes a store of this machine's package index and package log, mounts it, shows a short tour and leaves it
 # mounted. Run by `make demo`, when the programs are built; a second run starts afresh.
 
 set -euo pipefail
@@ -11,6 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 build=${BUILD:-build}
 store=$build/demo/packages.db
 rows=$build/demo/packages.jsonl
+log=$build/demo/log.jsonl
 mnt=$build/demo/mnt
 
 fail() {
@@ -78,7 +79,14 @@ write_rows() {
 }
 
 load() {
-	show "$build/rowfs-load $store $rows"
+	show "$build/rowfs-load $store $1"
+}
+
+# The changes in the log of dpkg, and in the one before it. Sets changes to their number: 0 where
+# there is no log, or an empty one.
+write_log() {
+	cat /var/log/dpkg.log.1 /var/log/dpkg.log 2>/dev/null | LC_ALL=C awk -f demo/log.awk >"$log" || true
+	changes=$(($(wc -l <"$log") - 1))
 }
 
 # Who called sudo is to see the mount too.
@@ -113,13 +121,21 @@ fill() {
 	((count > 0)) || fail "neither apt-cache nor dpkg-query knows a package"
 	echo "$rows: $count packages, $(($(stat -c %s "$rows") >> 20)) MiB, in $seconds s"
 
-	say "An empty store with one table of three column families"
+	say "An empty store with two tables, packages and log"
 	printf '$ %s\n' "$build/mkfs.rowfs --schema demo/schema.json --force $store"
 	make_store
 
 	say "All packages into the store: keys are section#package#version"
-	seconds_of load
+	seconds_of load "$rows"
 	echo "$count rows in $seconds s"
+
+	say "The log of package changes: keys are time#package"
+	write_log
+	if ((changes > 0)); then
+		load "$log"
+	else
+		echo "/var/log/dpkg.log is missing or has no changes: the table stays empty"
+	fi
 
 	say "The store as a directory"
 	seconds_of show "$build/rowfs $(mount_options)$store $mnt"
@@ -159,6 +175,14 @@ tour() {
 	show "cat packages/.last/3/.keys" "$mnt"
 	show "cat 'packages/.key/.*#coreutils#.*/.keys'" "$mnt"
 	show "cat packages/.has/meta:note/.columns/meta:note/.newest/1/.rows" "$mnt"
+
+	if ((changes > 0)); then
+		say "A key design: times that people read, stored newest first and spread over 4 buckets"
+		show "cat log/.design" "$mnt"
+		show "ls -U log | head -n 3" "$mnt"
+		show "cat log/.first/3/.rows" "$mnt"
+		show "cat log/.raw/.first/3/.keys" "$mnt"
+	fi
 
 	say "The schema, with how many versions each family keeps"
 	show "jq -c '.tables.packages.families | map_values(.gc)' .rowfs/schema.json" "$mnt"

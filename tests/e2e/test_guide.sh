@@ -37,6 +37,25 @@ mkdir "$TMP/m"
 mount_store "$TMP/packages.db" "$TMP/m"
 check_eq "no section of the demo is spelled as a family's name" "$(xargs -n 1 <<<"$sections")" \
 	"$(ls "$TMP/m/packages")"
+cat >"$TMP/dpkg.log" <<'EOF'
+2026-11-22 08:00:00 startup archives unpack
+2026-11-22 08:00:01 install a:amd64 <none> 1.0-1
+2026-11-22 08:00:01 status half-installed a:amd64 1.0-1
+2026-11-22 08:00:02 configure a:amd64 1.0-1 <none>
+2026-11-23 00:30:00 upgrade a:amd64 1.0-1 1.1-1
+2026-11-23 00:30:00 upgrade b:all 1:2~rc1 1:2
+2026-11-24 08:00:00 remove a:amd64 1.1-1 <none>
+2026-11-24 08:00:00 remove x:"amd64 1.1-1 <none>
+cut off 08:00:00 purge
+EOF
+TZ=XST-1 LC_ALL=C awk -f "$repository/demo/log.awk" "$TMP/dpkg.log" >"$TMP/log.jsonl"
+check "the demo's log of packages" "$BUILD/rowfs-load" "$TMP/m" "$TMP/log.jsonl"
+check_eq "is shown newest first, in UTC" \
+	$'2026-11-24T07:00:00Z\n2026-11-22T23:30:00Z\n2026-11-22T07:00:01Z' "$(entries "$TMP/m/log")"
+check_eq "with each package of a moment" \
+	$'2026-11-22T23:30:00Z/a:amd64/change/upgrade:1.0-1 -> 1.1-1\n2026-11-22T23:30:00Z/b:all/change/upgrade:1:2~rc1 -> 1:2' \
+	"$(cd "$TMP/m/log" && grep -r . 2026-11-22T23:30:00Z)"
+check_eq "at its time" 1795390200.000000 "$(stat -c %.6Y "$TMP/m/log/2026-11-22T23:30:00Z/b:all/change/upgrade")"
 unmount_store "$TMP/m"
 
 links=0

@@ -32,7 +32,7 @@ inside() {
 mapfile -t commands < <(sed -n 's/^    sudo \(.* && make \(demo\|test\)\)$/\1/p' "$checkout/README.md")
 check_eq "README has two commands" 2 "${#commands[@]}"
 
-inside "${commands[0]} && ls build/demo/mnt/packages && fusermount3 -u build/demo/mnt"
+inside "${commands[0]} && ls build/demo/mnt/packages && grep -c . build/demo/mnt/log/.keys && fusermount3 -u build/demo/mnt"
 check_eq "${commands[0]}" 0 "$?"
 ((FAILED == 0)) || cat "$TMP/log"
 
