@@ -31,7 +31,7 @@ static const char info_help[] =
 	"  .first/N .last/N .reverse                                   rows in their order\n"
 	"  .family/F .columns/F:Q,F .column/RE .value/RE .newest/N                 cells\n"
 	"  .at/TIME .since/TIME .until/TIME                            cells by timestamp\n"
-	"  .raw          the stored keys, first in a chain and in the table only\n"
+	"  .raw (first in a chain, in the table only)                  the stored keys\n"
 	"In a table:\n"
 	"  .families/    a directory for each family: mkdir, rmdir (while it holds no cell)\n"
 	"  .families/F/gc     the policy, read and set: never, maxversions=N, "
