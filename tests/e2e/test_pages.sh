@@ -124,7 +124,7 @@ import glob, re, sys
 
 source, pages = sys.argv[1], sys.argv[2:]
 code = ""
-for pattern in ("fs/**/*.c", "mkfs/**/*.c", "store/**/*.c", "lib/**/*.c"):
+for pattern in ("fs/**/*.[ch]", "mkfs/**/*.[ch]", "store/**/*.[ch]", "lib/**/*.[ch]"):
     for name in glob.glob(f"{source}/{pattern}", recursive=True):
         code += open(name, encoding="utf-8").read()
 code = re.sub(r'"\s*DIRECTORY_(MARKER|DATA)\s*"', lambda m: {"MARKER": "ROWFS", "DATA": "data"}[m[1]], code)
