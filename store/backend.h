@@ -151,10 +151,12 @@ struct wcs_backend {
 	/* Engines with can.filter have these two. Goes on at the first cell of the row from that
 	 * column on (family NULL: at its first cell), and then with the rows behind it in the
 	 * scan's order; a row without such a cell is passed over. The slices may be those of the
-	 * last cell given. The next cell differs in its row. */
+	 * last cell given. The next cell differs in its row. In a scan of the first cells alone,
+	 * the column is that of a cell that it gives. */
 	int (*scan_enter)(struct wcs_scan *scan, struct wcs_slice row, const char *family,
 			  struct wcs_slice qualifier);
-	/* The next cell will differ from the last one given in this part or in one before. */
+	/* The next cell will differ from the last one given in this part or in one before. For scans
+	 * of each cell; WCS_PART_ROW for all. */
 	void (*scan_skip)(struct wcs_scan *scan, enum wcs_part part);
 
 	/* Starts a change of these rows, which differ; the edits have their rows and given values.
