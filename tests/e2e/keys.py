@@ -5,7 +5,8 @@ salts, and random keys.
     keys.py random SEED COUNT DIR     writes DIR/schema.json with tables of several designs, and for each
         table T the COUNT keys of T.shown, a line each, as T.path (below the mount's root) and T.stored
     keys.py rows SEED COUNT DIR       writes the same schema, and COUNT rows with history of each table:
-        DIR/rows, in any order, for rowfs-load; and DIR/want, their dump but for its line of the schema
+        DIR/rows, in any order, for rowfs-load; DIR/want, their dump but for its line of the schema; and
+        DIR/T.stored, the stored keys in their order
 """
 import datetime
 import json
@@ -180,7 +181,9 @@ def write_rows(seed, count, directory):
     write(directory, "schema.json", [json.dumps(SCHEMA)])
     for name, table in sorted(SCHEMA["tables"].items()):
         design, lines = Design(table), [compact({"table": name})]
-        for key in random_keys(rng, design, int(count)):
+        keys = random_keys(rng, design, int(count))
+        write(directory, name + ".stored", [spell(key) for key in sorted(map(design.stored, keys))])
+        for key in keys:
             cells = [cell_of(ts, b"v" + some_bytes(rng, 30)) for ts in (9, 5, 1)[:rng.randint(1, 3)]]
             lines.append(compact({"key": design.show(key), "families": {rng.choice(FAMILIES): {"q": cells}}}))
         want += lines

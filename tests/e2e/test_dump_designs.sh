@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # rowfs-dump and rowfs-load on tables with key designs, in stores and mounts: as JSON, as CSV, and from
-# one design to another. keys.py has the expected dump of random rows.
+# one design to another. keys.py has the expected dump of random rows: ROWFS_KEYS of each design
+# (environment; default: 300).
 
 . "$(dirname "$0")/lib.sh"
 
@@ -13,7 +14,7 @@ cd "$TMP" || exit 1
 # ---- Random rows -----------------------------------------------------------------------------
 
 mkdir random mnt
-"$python" "$LIB_DIR/keys.py" rows 5 300 random || die "no model"
+"$python" "$LIB_DIR/keys.py" rows 5 "${ROWFS_KEYS:-300}" random || die "no model"
 make_store s "$(cat random/schema.json)"
 check "random rows of four designs can be loaded" "$load" s random/rows
 "$dump" s >got
@@ -28,6 +29,10 @@ check "a program that reads and writes JSON can be between" bash -c "
 	rm -r copy && '$BUILD/mkfs.rowfs' copy && jq -c . got | '$load' copy && '$dump' copy | cmp - got"
 mount_store copy mnt
 check "a mount's dump is the same" bash -c "'$dump' mnt | cmp - got"
+for table in plain times; do
+	check ".raw of $table has the stored keys, too" cmp random/$table.stored \
+		<("$dump" --view .raw s $table | jq -r 'select(.key).key')
+done
 check "and .rows are these rows" cmp <(jq -c 'select(.key)' random/want) <(cat mnt/ids/.rows mnt/plain/.rows mnt/times/.rows mnt/web/.rows | jq -c .)
 for table in web ids; do
 	for from in s mnt; do
@@ -36,6 +41,12 @@ for table in web ids; do
 	check "is the same" cmp $table.s.csv $table.mnt.csv
 	"$python" -c 'import csv; [print(row[0]) for row in list(csv.reader(open(0, errors="replace", newline="")))[2:]]' <$table.s.csv >keys
 	check "the keys are shown ones" cmp keys <("$dump" s $table | jq -r 'select(.key).key')
+	check ".raw has the stored keys, with their salts" cmp random/$table.stored \
+		<("$dump" --view .raw s $table | jq -r 'select(.key).key')
+	rm -rf read
+	make_store read "$(cat random/schema.json)"
+	check "it loads back" bash -c "'$dump' --csv --timestamps s $table >csv && '$load' --csv $table --timestamps read csv"
+	check "as the newest cells" cmp <("$dump" read $table) <("$dump" --view .newest/1 s $table)
 done
 check "a table loads through a mount" bash -c "
 	'$dump' s >all && sed 's/\"web\"/\"other\"/' all >in && '$load' mnt in && '$dump' s web | tail -n +3 >want &&

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # rowfs-path: keys as paths and stored keys, and paths as keys. keys.py has the expected results for
-# random keys of tables with key designs.
+# random keys of tables with key designs: ROWFS_KEYS of each (environment; default: 1,000).
 
 . "$(dirname "$0")/lib.sh"
 
@@ -132,13 +132,13 @@ check_eq "without a salt" 4097 "$("$path" --store s --stored plain "${most}aaa" 
 
 # Random keys, full of bytes that have no shown form, and of times at the limits.
 mkdir random
-"$python" "$LIB_DIR/keys.py" random 21 1000 random || die "no model"
+"$python" "$LIB_DIR/keys.py" random 21 "${ROWFS_KEYS:-1000}" random || die "no model"
 for table in plain web times ids; do
 	for form in path stored; do
 		option=--$form
 		[ $form = stored ] || option=
 		# shellcheck disable=SC2086 # none, or an option
-		check "1,000 keys of $table: each $form" bash -c "xargs -d '\n' '$path' --schema random/schema.json $option \
+		check "random keys of $table: each $form" bash -c "xargs -d '\n' '$path' --schema random/schema.json $option \
 			$table <random/$table.shown | cmp - random/$table.$form"
 	done
 	check "and their paths back" bash -c "xargs -d '\n' '$path' --schema random/schema.json --key <random/$table.path |
