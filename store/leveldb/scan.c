@@ -106,19 +106,22 @@ static void scan_set_range(struct scan *scan, size_t i, const struct wcs_slice *
 /* Makes the range present from which a seek to the row goes on. False: there is none. */
 static bool scan_seek_range(struct scan *scan, struct wcs_slice row)
 {
-	const struct wcs_range *ranges = scan->ranges;
-	size_t first = 0, last = scan->range_count; /* of the ranges that have rows there */
+	bool reverse = scan->filter->reverse;
+	size_t low = 0, high = scan->range_count;
 
-	if (scan->filter->reverse)
-		while (last > first && wcs_slice_compare(ranges[last - 1].start, row) >= 0)
-			last--;
-	else
-		while (first < last && ranges[first].end.data &&
-		       wcs_slice_compare(ranges[first].end, row) <= 0)
-			first++;
-	if (first == last)
+	while (low < high) { /* how many ranges lie before the row */
+		size_t middle = low + (high - low) / 2;
+		const struct wcs_range *range = &scan->ranges[middle];
+
+		if (reverse ? wcs_slice_compare(range->start, row) < 0
+			    : range->end.data && wcs_slice_compare(range->end, row) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == (reverse ? 0 : scan->range_count))
 		return false;
-	scan_set_range(scan, scan->filter->reverse ? last - 1 : first, &row);
+	scan_set_range(scan, reverse ? low - 1 : low, &row);
 	return true;
 }
 
