@@ -15,7 +15,7 @@
 
 enum {
 	SPLITS_MOST = 6400, /* of the engine */
-	SPLITS_MANY = 64,   /* in a part: a quarter more or less, mostly */
+	SPLITS_MANY = 100,  /* in a part: a quarter more or less, mostly */
 };
 
 struct splits {
