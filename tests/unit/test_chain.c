@@ -248,6 +248,15 @@ static void random_fill(struct suite *s, uint64_t *state)
 	}
 }
 
+static struct wcs_chain *raw_chain(struct wcs_table *table)
+{
+	const struct wcs_step step = {.kind = WCS_STEP_RAW};
+	struct wcs_chain *chain;
+
+	SUITE_OK(wcs_chain_add(table, NULL, &step, &chain, NULL));
+	return chain;
+}
+
 static void copy_text(char *to, struct wcs_slice from)
 {
 	if (from.len > 0)
@@ -255,13 +264,15 @@ static void copy_text(char *to, struct wcs_slice from)
 	to[from.len] = '\0';
 }
 
-static void list_all(struct wcs_table *table, struct listing *list)
+static void list_all(struct wcs_table *table, bool raw, struct listing *list)
 {
+	struct wcs_filter filter = {.chain = raw ? raw_chain(table) : NULL};
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
 
 	list->count = 0;
-	SUITE_OK(wcs_scan_open(table, &suite_all, 1, &suite_cells, &scan));
+	SUITE_OK(wcs_scan_open(table, &suite_all, 1, &filter, &scan));
+	wcs_chain_free(filter.chain);
 	while (wcs_scan_next(scan, &cell) == 1) {
 		struct listed *listed = &list->cells[list->count++];
 
@@ -457,14 +468,17 @@ static char *store_children(struct wcs_table *table, const char *within, struct 
 	return text;
 }
 
-static void check_chain(struct suite *s, uint64_t *state, const struct listing *all)
+/* raw: behind RAW, whose keys are those of all. */
+static void check_chain(struct suite *s, uint64_t *state, bool raw, const struct listing *all)
 {
 	static const char *const places[] = {NULL, "a", "b", "", "a#b"};
+	static const char *const buckets[] = {NULL, "00", "01", "00#a", "01#b"};
 	static struct listing list;
 	struct modelled views[VIEWS_MAX];
 	size_t count = suite_random(state) % VIEWS_MAX + 1;
-	struct wcs_chain *chain = NULL, *longer, *resolved;
-	const char *within = PICK(state, places), *family = PICK(state, model_families);
+	struct wcs_chain *chain = raw ? raw_chain(s->table) : NULL, *longer, *resolved;
+	const char *within = raw ? PICK(state, buckets) : PICK(state, places);
+	const char *family = PICK(state, model_families);
 	struct wcs_slice key = suite_text(within != NULL ? within : "");
 	struct wcs_filter filter = {.each = suite_random(state) % (WCS_EACH_ROW + 1)};
 	struct wcs_count counted;
@@ -522,16 +536,19 @@ SUITE_CONTRACT("contract-2, 9: a chain is read from left to right")
 SUITE_STORES(test_random_chains, 300)
 {
 	uint64_t seed = suite_setting("SEED", 1), chains = suite_setting("CHAINS", 3400);
-	static struct listing all;
+	static struct listing all, stored;
 	uint64_t state = seed;
 
 	for (uint64_t i = 0; i < chains; i++) {
+		bool raw = i % 4 == 3;
+
 		if (i % 200 == 0) {
 			SUITE_OK(wcs_rows_drop(s->table, NULL));
 			suite_policy(s->table, "a", i % 400 == 0 ? "never" : "maxversions=2");
 			random_fill(s, &state);
-			list_all(s->table, &all);
+			list_all(s->table, false, &all);
+			list_all(s->table, true, &stored);
 		}
-		check_chain(s, &state, &all);
+		check_chain(s, &state, raw, raw ? &stored : &all);
 	}
 }

@@ -109,7 +109,7 @@ static unsigned int run_and_die(const char *path, unsigned int rows, bool *done)
 	return written;
 }
 
-SUITE_LEVELDB_STORE(test_killed_in_a_drop, 600)
+static void killed_in_a_drop(struct suite *s)
 {
 	unsigned int round = 0, interrupted = 0;
 
@@ -137,6 +137,18 @@ SUITE_LEVELDB_STORE(test_killed_in_a_drop, 600)
 	}
 	printf("%u of %u drops were interrupted\n", interrupted, round);
 	ck_assert_uint_gt(interrupted, 0);
+}
+
+SUITE_LEVELDB_STORE(test_killed_in_a_drop, 600)
+{
+	killed_in_a_drop(s);
+}
+
+/* One of the range of each bucket. */
+SUITE_LEVELDB_STORE(test_killed_in_a_drop_of_buckets, 600)
+{
+	suite_salt(s, 16, 0);
+	killed_in_a_drop(s);
 }
 
 int main(int argc, char **argv)

@@ -183,6 +183,90 @@ SUITE_LEVELDB_STORE(test_longest_stored_key, 30)
 	free(bytes);
 }
 
+/* ---- Shown keys -------------------------------------------------------------------------- */
+
+/* The rows that a view shows, each with a space. */
+static char *rows_of(struct wcs_table *table, bool raw, const struct wcs_step *step)
+{
+	const struct wcs_step first = {.kind = WCS_STEP_RAW};
+	struct wcs_filter filter = {.each = WCS_EACH_ROW};
+	struct wcs_chain *chain = NULL;
+	struct wcs_scan *scan;
+	struct wcs_cell cell;
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	if (raw)
+		SUITE_OK(wcs_chain_add(table, NULL, &first, &chain, NULL));
+	SUITE_OK(wcs_chain_add(table, chain, step, &filter.chain, NULL));
+	wcs_chain_free(chain);
+	SUITE_OK(wcs_scan_open(table, &suite_all, 1, &filter, &scan));
+	while (wcs_scan_next(scan, &cell) == 1)
+		fprintf(out, "%.*s ", (int)cell.row.len, (const char *)cell.row.data);
+	wcs_scan_close(scan);
+	wcs_chain_free(filter.chain);
+	fclose(out);
+	return text;
+}
+
+SUITE_CONTRACT(
+	"contract-2, 9: rows whose whole shown key matches; a range as far as segments are text")
+SUITE_LEVELDB_STORE(test_views_of_shown_keys, 30)
+{
+	static const char *const shown[] = {"a#org.example#7", "a#maps.google.com#42",
+					    "a#mail.google.com#420", "b#maps.google.com#4"};
+	static const char *const rows[] = {"a#example.org#00007", "a#com.google.maps#00042",
+					   "a#com.google.mail#00420", "b#com.google.maps#00004"};
+	static const struct {
+		const char *expression, *rows;
+		bool raw;
+	} cases[] = {
+		{"a#maps.*", "a#com.google.maps#00042 ", false},
+		{"a#m[a-z.]*#42", "a#com.google.maps#00042 ", false},
+		{".#maps\\.google\\.com#4.*", "a#com.google.maps#00042 b#com.google.maps#00004 ",
+		 false},
+		{"a#com.*", "", false},
+		{"a#org\\.example#7", "a#example.org#00007 ", false},
+		{"..#b#com.*", NULL, true},
+	};
+	struct wcs_keys design = {.buckets = 16,
+				  .salted = 1,
+				  .segment_count = 3,
+				  .segments = {{.name = "t", .codec = WCS_CODEC_TEXT},
+					       {.name = "host", .codec = WCS_CODEC_REVERSE_DOMAIN},
+					       {.name = "n", .codec = WCS_CODEC_PAD, .width = 5}}};
+	struct wcs_step sample = {.kind = WCS_STEP_SAMPLE};
+	char stored[40], expected[200] = "";
+	struct wcs_fault fault;
+	char *text;
+
+	SUITE_OK(wcs_table_set_keys(s->table, &design, &fault));
+	for (int i = 0; i < 4; i++)
+		suite_set(s->table, rows[i], "f", "q", 1, "v");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct wcs_step step = {.kind = WCS_STEP_KEY,
+					      .bytes = suite_text(cases[i].expression)};
+
+		snprintf(expected, sizeof(expected), "%s ", salt_expected(rows[3], 16, 1, stored));
+		suite_expect_text(rows_of(s->table, cases[i].raw, &step),
+				  cases[i].rows != NULL ? cases[i].rows : expected);
+	}
+	for (int i = 0; i < 4; i++) { /* a sample has a row from its shown key's hash on */
+		uint64_t hash = 14695981039346656037u;
+
+		for (const char *byte = shown[i]; *byte != '\0'; byte++)
+			hash = (hash ^ (unsigned char)*byte) * 1099511628211u;
+		hash = (hash & 0xFFFFFFFFu) ^ (hash >> 32);
+		for (int above = 0; above < 2; above++) {
+			sample.number = hash * 1000000000u / 4294967296u + (uint64_t)above;
+			text = rows_of(s->table, false, &sample);
+			ck_assert_int_eq(strstr(text, rows[i]) != NULL, above);
+			free(text);
+		}
+	}
+}
+
 /* ---- Seeks ------------------------------------------------------------------------------- */
 
 /* LevelDB, with its calls counted. */

@@ -65,12 +65,14 @@ static size_t key_halves(char *key, uint32_t i, uint64_t *state)
 static const struct splits_case {
 	splits_key *key;
 	uint32_t rows;
-	size_t value, least; /* bounds */
-} splits_cases[] = {{key_number, 24000, 1000, 20},
-		    {key_bytes, 24000, 1000, 20},
-		    {key_crowd, 24000, 1000, 20},
-		    {key_halves, 24000, 1000, 20},
-		    {key_number, 5000, 100, 12}};
+	size_t value, least;	      /* bounds */
+	unsigned int buckets, salted; /* 0: there is no salt */
+} splits_cases[] = {{key_number, 24000, 1000, 20, 0, 0},  {key_bytes, 24000, 1000, 20, 0, 0},
+		    {key_crowd, 24000, 1000, 20, 0, 0},	  {key_halves, 24000, 1000, 20, 0, 0},
+		    {key_number, 5000, 100, 12, 0, 0},	  {key_number, 24000, 1000, 90, 2, 0},
+		    {key_number, 24000, 1000, 20, 16, 2}, {key_bytes, 24000, 1000, 20, 16, 0},
+		    {key_halves, 24000, 1000, 20, 16, 0}, {key_number, 24000, 1000, 5, 256, 0},
+		    {key_number, 24000, 1000, 5, 16, 1}}; /* all in one bucket */
 
 static void splits_fill(struct suite *s, const struct splits_case *c)
 {
@@ -127,6 +129,8 @@ SUITE_LOOP(test_parts, sizeof(splits_cases) / sizeof(splits_cases[0]), 120)
 
 	memset(&seen, 0, sizeof(seen));
 	suite_open(&s, SUITE_LEVELDB);
+	if (splits_cases[_i].buckets > 0)
+		suite_salt(&s, splits_cases[_i].buckets, splits_cases[_i].salted);
 	splits_fill(&s, &splits_cases[_i]);
 	SUITE_OK(wcs_rows_splits(s.table, NULL, NULL, splits_see, &seen));
 	splits_check(&s, &seen, splits_cases[_i].least);
