@@ -18,13 +18,13 @@ void calls_out_text(struct calls *calls, const char *words)
 	calls_out(calls, " ", 1);
 }
 
-void calls_open(struct calls *calls)
+void calls_open(struct calls *calls, enum suite_engine engine)
 {
 	struct wcs_table *table;
 	struct wcs_mutation *mutation = wcs_mutation_new();
 	char *big = suite_pattern(CALLS_BIG, 7);
 
-	suite_open(&calls->suite, SUITE_LEVELDB);
+	suite_open(&calls->suite, (int)engine);
 	table = calls->suite.table;
 	SUITE_OK(wcs_family_create(table, "s"));
 	SUITE_OK(wcs_family_set_type(table, "s", WCS_INTSUM));

@@ -39,8 +39,8 @@ extern const struct call calls_schema[], calls_write[], calls_read[], calls_text
 #define CALLS_R	   "r/a/q@2=new r/a/q@1=old r/b/x@5=y r/s/n@1=\\00\\00\\00\\00\\00\\00\\00\\05 "
 #define CALLS_REST "r#s/a/q@3=v r#s/f/big@1=<100000:8bbd82d0> t#1/a/q@1=v t#2/a/q@1=v "
 
-/* Makes that store, of LevelDB's engine; suite_close ends it. */
-void calls_open(struct calls *calls);
+/* Makes that store, of LevelDB's engine, or one of its salted ones; suite_close ends it. */
+void calls_open(struct calls *calls, enum suite_engine engine);
 
 /* Append to the output: bytes as they are, text with a space after it. */
 void calls_out(struct calls *calls, const void *bytes, size_t len);

@@ -45,9 +45,9 @@ static void attempt_expect_live(const struct attempt *attempt)
 
 static char *before; /* the store's content */
 
-static void alloc_open(void)
+static void alloc_open(enum suite_engine engine)
 {
-	calls_open(&calls);
+	calls_open(&calls, engine);
 	before = suite_state(&calls.suite);
 }
 
@@ -79,12 +79,14 @@ static void alloc_expect_done(const struct call *call, size_t n)
 	free(state);
 }
 
-SUITE_LOOP(test_every_allocation_of_a_call, calls_count(), 300)
+/* In a plain and in a salted table. */
+SUITE_LOOP(test_every_allocation_of_a_call, 2 * calls_count(), 300)
 {
-	const struct call *call = calls_at(_i);
+	enum suite_engine engine = _i < calls_count() ? SUITE_LEVELDB : SUITE_SALTED_ONE;
+	const struct call *call = calls_at(_i % calls_count());
 	struct attempt attempt = {.n = 0};
 
-	alloc_open();
+	alloc_open(engine);
 	do {
 		int rc;
 		struct wcs_store *store;
@@ -119,7 +121,7 @@ SUITE_LOOP(test_every_allocation_of_a_call, calls_count(), 300)
 			suite_close(&calls.suite);
 			free(before);
 			if (attempt.failed)
-				alloc_open();
+				alloc_open(engine);
 		}
 	} while (attempt.failed);
 	ck_assert_msg(attempt.n > call->least, "%s: only %zu allocations", call->name,
@@ -171,7 +173,7 @@ SUITE_TEST(test_every_allocation_of_create, 300)
 /* A store that is whole, but closed; the path of a quarantine for it. */
 static void alloc_make(char quarantine[300])
 {
-	calls_open(&calls);
+	calls_open(&calls, SUITE_LEVELDB);
 	suite_shut(&calls.suite);
 	snprintf(quarantine, 300, "%s.taken", calls.suite.path);
 }
