@@ -21,6 +21,7 @@ struct wcs_scan {
 	const struct wcs_backend *backend;
 	struct wcs_policies *policies; /* the layer above holds them while it is open */
 	struct wcs_filter *filter;     /* the same; NULL: the caller does */
+	struct wcs_table *table;       /* the same, for its design of keys */
 };
 struct wcs_value {
 	const struct wcs_backend *backend;

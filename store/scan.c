@@ -110,6 +110,7 @@ static int scan_start(struct wcs_table *table, const struct wcs_range *ranges, s
 		return rc;
 	}
 	(*scan)->policies = wcs_policies_hold(table->policies);
+	(*scan)->table = table_hold(table);
 	(*scan)->filter = copy;
 	return 0;
 }
@@ -166,12 +167,15 @@ void wcs_scan_close(struct wcs_scan *scan)
 {
 	struct wcs_policies *policies;
 	struct wcs_filter *filter;
+	struct wcs_table *table;
 
 	if (scan == NULL || scan->backend == NULL)
 		return;
 	policies = scan->policies;
 	filter = scan->filter;
+	table = scan->table;
 	scan->backend->scan_close(scan);
 	wcs_policies_drop(policies);
+	wcs_table_close(table);
 	free(filter);
 }

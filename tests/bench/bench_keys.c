@@ -11,6 +11,7 @@
  *   prefix   scans of the rows below one child
  *   look     wcs_key_get of children
  *   point    wcs_cell_get of random rows
+ *   splits   wcs_rows_splits of the table
  *
  *   BENCH_ROWS=N   (default 200,000), each of two cells
  *   BENCH_TURNS=N  (default 5)
@@ -26,9 +27,9 @@ enum { BENCH_GROUP = 100, BENCH_BATCH = 1000, BENCH_POINTS = 20000, BENCH_PREFIX
 static const unsigned int bench_buckets[] = {1, 4, 16, 64, 256};
 #define BENCH_TABLES (sizeof(bench_buckets) / sizeof(bench_buckets[0]))
 
-enum bench_kind { LOAD, STREAM, BACK, LISTING, PREFIX, LOOK, POINT, BENCH_KINDS };
-static const char *const bench_names[] = {"load",   "stream", "back", "listing",
-					  "prefix", "look",   "point"};
+enum bench_kind { LOAD, STREAM, BACK, LISTING, PREFIX, LOOK, POINT, SPLITS, BENCH_KINDS };
+static const char *const bench_names[] = {"load",   "stream", "back",  "listing",
+					  "prefix", "look",   "point", "splits"};
 
 #define BENCH_TURNS_MAX 100
 static double bench_seconds[BENCH_KINDS][BENCH_TABLES][BENCH_TURNS_MAX];
@@ -132,6 +133,21 @@ static void bench_points(struct wcs_table *table, size_t rows, bool look)
 	}
 }
 
+static int bench_split(void *ctx, struct wcs_slice row)
+{
+	(void)row;
+	(*(size_t *)ctx)++;
+	return 0;
+}
+
+static void bench_splits(struct wcs_table *table)
+{
+	size_t splits = 0;
+
+	SUITE_OK(wcs_rows_splits(table, NULL, NULL, bench_split, &splits));
+	ck_assert_uint_le(splits, WCS_SPLITS_MAX);
+}
+
 static void bench_run(struct wcs_table *table, enum bench_kind kind, size_t rows)
 {
 	static const struct wcs_range all = {.start = {NULL, 0}};
@@ -144,6 +160,8 @@ static void bench_run(struct wcs_table *table, enum bench_kind kind, size_t rows
 		bench_list(table, rows / BENCH_GROUP);
 	else if (kind == PREFIX)
 		bench_prefixes(table, rows);
+	else if (kind == SPLITS)
+		bench_splits(table);
 	else
 		bench_points(table, rows, kind == LOOK);
 }

@@ -183,6 +183,25 @@ SUITE_LEVELDB_STORE(test_longest_stored_key, 30)
 	free(bytes);
 }
 
+/* A scan keeps the design of a table that is removed and closed meanwhile. */
+SUITE_LEVELDB_STORE(test_scan_of_a_removed_table, 30)
+{
+	struct wcs_scan *scan;
+	struct wcs_cell cell;
+
+	suite_salt(s, 16, 0);
+	for (int i = 0; i < KEYS; i++)
+		suite_set(s->table, keys[i], "f", "q", 1, "v");
+	SUITE_OK(wcs_scan_open(s->table, &suite_all, 1, &suite_cells, &scan));
+	SUITE_OK(wcs_table_drop(s->table));
+	wcs_table_close(s->table);
+	s->table = NULL;
+	for (int i = 0; i < KEYS; i++)
+		ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
+	ck_assert_int_eq(wcs_scan_next(scan, &cell), 0);
+	wcs_scan_close(scan);
+}
+
 /* ---- Shown keys -------------------------------------------------------------------------- */
 
 /* The rows that a view shows, each with a space. */
