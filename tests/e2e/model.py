@@ -73,7 +73,8 @@ def components(name):
         if len((chunks[-1] + atom).encode()) > CHUNK:
             chunks.append("")
         chunks[-1] += atom
-    return [chunk + "%" for chunk in chunks[:-1]] + chunks[-1:]
+    last = chunks.pop()
+    return [chunk + "%" for chunk in chunks] + [escape(last.encode()) if last in (".", "..") else last]
 
 
 def row_components(key, families=(), delimiter=b"#"):
