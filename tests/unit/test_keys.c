@@ -3,6 +3,7 @@
 #include "tests/unit/model.h"
 #include "tests/unit/suite.h"
 
+#include "lib/names.h"
 #include "store/keys/keys.h"
 
 #include <time.h>
@@ -628,6 +629,116 @@ SUITE_TEST(test_bytes_of_keys, 10)
 		ck_assert_uint_eq(len, strlen(cases[i].bytes));
 		ck_assert_mem_eq(text, cases[i].bytes, len);
 	}
+}
+
+/* ---- Names ------------------------------------------------------------------------------- */
+
+static bool name_is_family(void *ctx, const void *name, size_t len)
+{
+	(void)ctx;
+	return len == 3 && memcmp(name, "loc", 3) == 0;
+}
+
+/* The segments of the design below, their bytes, and the one name of these. */
+static const struct {
+	size_t segment;
+	const char *bytes, *name;
+} names[] = {
+	{0, "loc", "%6C%6F%63"},
+	{0, "%=", "%25="},
+	{0, "", "%"},
+	{1, "com.google.maps", "maps.google.com"},
+	{1, "a/b.c%", "c%25.a%2Fb"},
+	{1, "a.", "%2Ea"},
+	{1, "loc", "%6C%6F%63"},
+	{1, "", "%=%"},
+	{2, "00000012", "12"},
+	{2, "12", "%=12"},
+	{2, "loc", "%=loc"},
+	{2, ".x/\xFF", "%=%2Ex%2F%FF"},
+	{3, "12", "12"}, /* behind those that are declared */
+};
+
+SUITE_TEST(test_names, 10)
+{
+	const struct names_families families = {name_is_family, NULL};
+	const struct wcs_keys keys = {.delimiter = '#',
+				      .segment_count = 3,
+				      .segments = {{.name = "tenant"}, domain, pad_8}};
+	unsigned char bytes[KEY_MAX + WCS_KEYS_SHOWN_MAX];
+	char name[WCS_KEYS_NAME_ROOM(KEY_MAX)];
+	size_t len;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		ck_assert_uint_eq(wcs_keys_name(&keys, names[i].segment, &families,
+						suite_text(names[i].bytes), name),
+				  strlen(names[i].name));
+		ck_assert_str_eq(name, names[i].name);
+		SUITE_OK(wcs_keys_name_parse(&keys, names[i].segment, &families,
+					     suite_text(names[i].name), bytes, &len, NULL));
+		ck_assert_uint_eq(len, strlen(names[i].bytes));
+		ck_assert_mem_eq(bytes, names[i].bytes, len);
+	}
+}
+
+SUITE_TEST(test_names_of_no_segment, 10)
+{
+	static const struct {
+		size_t segment;
+		const char *name;
+	} cases[] = {{0, "loc"},    {0, "%=a"},	    {0, "%61"},	 {1, "loc"},
+		     {1, "%"},	    {1, ".a"},	    {1, "%6Da"}, {1, "%=moc.a"},
+		     {2, "012"},    {2, "x"},	    {2, "%31"},	 {2, "%=00000012"},
+		     {2, "%=%31x"}, {2, "%=a%2F%"}, {2, "%="},	 {2, "%"}};
+	const struct names_families families = {name_is_family, NULL};
+	const struct wcs_keys keys = {.delimiter = '#',
+				      .segment_count = 3,
+				      .segments = {{.name = "tenant"}, domain, pad_8}};
+	unsigned char bytes[KEY_MAX + WCS_KEYS_SHOWN_MAX];
+	size_t len;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		ck_assert_msg(wcs_keys_name_parse(&keys, cases[i].segment, &families,
+						  suite_text(cases[i].name), bytes, &len,
+						  NULL) == -EINVAL,
+			      "%s", cases[i].name);
+}
+
+/* A name that would be split is of the stored bytes. The limits are 230 bytes of a name that is not
+ * split, and those of a key. */
+SUITE_TEST(test_long_names, 10)
+{
+	static char name[WCS_KEYS_NAME_ROOM(KEY_MAX)], longest[3 * KEY_MAX + 4];
+	static unsigned char bytes[KEY_MAX + WCS_KEYS_SHOWN_MAX], parsed[sizeof(bytes)];
+	const struct wcs_keys keys = {.delimiter = '#', .segment_count = 1, .segments = {domain}};
+	struct wcs_slice slice = {bytes, 230};
+	size_t len;
+
+	memset(bytes, 'a', sizeof(bytes));
+	bytes[1] = '.';
+	ck_assert_uint_eq(wcs_keys_name(&keys, 0, NULL, slice, name), 230);
+	ck_assert_mem_eq(name + 228, ".a", 2);
+	slice.len = 231;
+	ck_assert_uint_eq(wcs_keys_name(&keys, 0, NULL, slice, name), 233);
+	ck_assert_mem_eq(name, "%=a.aa", 6);
+	SUITE_OK(wcs_keys_name_parse(&keys, 0, NULL, (struct wcs_slice){name, 233}, parsed, &len,
+				     NULL));
+	ck_assert_uint_eq(len, 231);
+	ck_assert_int_eq(wcs_keys_name_parse(&keys, 0, NULL, (struct wcs_slice){name + 2, 231},
+					     parsed, &len, NULL),
+			 -EINVAL);
+	memset(longest, 'a', sizeof(longest));
+	memcpy(longest, "%=", 2);
+	SUITE_OK(wcs_keys_name_parse(&keys, 0, NULL, (struct wcs_slice){longest, KEY_MAX + 2},
+				     parsed, &len, NULL));
+	ck_assert_int_eq(wcs_keys_name_parse(&keys, 0, NULL,
+					     (struct wcs_slice){longest, KEY_MAX + 3}, parsed, &len,
+					     NULL),
+			 -ENAMETOOLONG);
+	ck_assert_int_eq(wcs_keys_name_parse(&keys, 0, NULL,
+					     (struct wcs_slice){longest, sizeof(longest)}, parsed,
+					     &len, NULL),
+			 -ENAMETOOLONG);
 }
 
 /* ---- Salts ------------------------------------------------------------------------------- */
