@@ -4,8 +4,8 @@
  * the order of their keys.
  *
  * - The engine's scan is at one place at a time. Each bucket therefore has a chunk of rows that
- *   were copied ahead (salt_chunk.h), filled by one seek and a run of steps. A chunk takes one row
- *   at first and behind a seek, and twice as many each time it is filled again.
+ *   were copied ahead (salt_chunk.h), filled by one seek and a run of steps. A chunk takes a few
+ *   rows at first, one behind a seek, and twice as many each time it is filled again.
  * - A heap has the buckets by the key of their next row; its root is the bucket whose row is being
  *   given.
  * - A row that does not fit into a chunk is cut there, and a large value is not in it. Where the
@@ -387,7 +387,7 @@ static void merge_init(struct merge *merge, const struct salt_ranges *ranges)
 
 		merge->buckets[place] = (struct merge_bucket){
 			.number = ranges->buckets[i],
-			.rows = 1,
+			.rows = merge->each == WCS_EACH_CELL ? MERGE_FIRST : 1,
 			.chunk.most = room < MERGE_CHUNK ? room : MERGE_CHUNK};
 		merge->place_of[ranges->buckets[i]] = place;
 	}

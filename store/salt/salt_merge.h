@@ -10,6 +10,7 @@
 enum {
 	MERGE_MEMORY = 2 << 20, /* bytes of all chunks */
 	MERGE_CHUNK = 64 << 10, /* bytes of one, at most */
+	MERGE_FIRST = 8,	/* rows of the first one, of a scan that reads whole rows */
 	MERGE_ROWS = 1 << 16,	/* of one, at most */
 	MERGE_BOUND = WCS_ROW_KEY_MAX + 1,
 };
