@@ -70,19 +70,20 @@ char *key_path(struct wcs_slice key, const struct wcs_table_schema *table)
 int key_parse(const struct program *program, const char *text, const struct wcs_table_schema *table,
 	      struct wcs_slice *key)
 {
+	const struct wcs_keys plain = wcs_keys_plain(table->delimiter);
 	struct wcs_fault fault = {0};
 	unsigned char *bytes = malloc(WCS_ROW_KEY_MAX);
+	struct wcs_keys_any any = {0};
 	struct timespec now;
-	int64_t us;
 	size_t len;
 	int rc;
 
 	if (!bytes)
 		return program_fail(program, "no memory");
 	clock_gettime(CLOCK_REALTIME, &now);
-	us = now.tv_sec * INT64_C(1000000) + now.tv_nsec / 1000;
-	rc = wcs_keys_parse(table->keys, 0, (struct wcs_slice){text, strlen(text)}, &us, bytes,
-			    &len, &fault);
+	any.now = now.tv_sec * INT64_C(1000000) + now.tv_nsec / 1000;
+	rc = wcs_keys_parse(table->keys ? table->keys : &plain, 0,
+			    (struct wcs_slice){text, strlen(text)}, &any, bytes, &len, &fault);
 	if (rc || len == 0 || len > key_max(table)) {
 		free(bytes);
 		return rc == -EINVAL ? program_fail(program, "%s: %s", text, fault.text)

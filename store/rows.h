@@ -31,10 +31,10 @@ struct wcs_line {
  * the text, which must stay until the line is freed or used again. -EINVAL, -EOVERFLOW (an integer
  * beyond 64 bits), -ENAMETOOLONG, -EFBIG, -ENOMEM: fault has the reason; after an error an older
  * line is empty and still the caller's. Families are not looked up here.
- * keys: the design of the table that a row is for, in whose shown form its key is; NULL: none.
+ * table: of the rows, whose design shows their keys; NULL: a plain one.
  */
-int wcs_line_parse(const char *text, size_t len, const struct wcs_keys *keys,
-		   struct wcs_line **line, struct wcs_fault *fault);
+int wcs_line_parse(const char *text, size_t len, struct wcs_table *table, struct wcs_line **line,
+		   struct wcs_fault *fault);
 void wcs_line_free(struct wcs_line *line);
 
 /*

@@ -181,15 +181,18 @@ static bool names_families(const struct wcs_view_name *view)
 	       view->kind == WCS_STEP_COLUMNS;
 }
 
-/* Does the child of a view, or the view, exist as long as its directory does? */
-static bool is_constant(const struct node *base, const struct spelled *child)
+/* Does the child of a view, or the view, exist as long as its directory does, as that node? */
+static bool is_constant(const struct node *base, const struct spelled *child,
+			const struct node *node)
 {
 	return child->kind == NODE_CONTROL || child->kind == NODE_VIEW ||
-	       (child->kind == NODE_VIEWED && !names_families(view_of(base, child)));
+	       (child->kind == NODE_VIEWED && !names_families(view_of(base, child)) &&
+		wcs_chain_moment(view_chain(node->view)) == 0);
 }
 
 /* The node of a view with its argument, and the chain of the views above and this one. A view that
- * names families is read again: one may have been removed since the node was made. */
+ * names families is read again: one may have been removed since the node was made. So is one whose
+ * KEY may have a span before the present, which is part of the node's identity. */
 static int lookup_view(struct fs *fs, struct node *dir, const char *name, const struct pos *pos,
 		       const struct spelled *child, struct node **node)
 {
@@ -206,14 +209,20 @@ static int lookup_view(struct fs *fs, struct node *dir, const char *name, const 
 					 .delimiter = pos->delimiter};
 	struct wcs_fault fault = {0};
 	struct view *made;
+	bool timed;
 	int rc;
 
-	*node = nodes_find(fs->nodes, &key);
+	timed = view->form == WCS_VIEW_KEY && pos->keys;
+	*node = timed ? NULL : nodes_find(fs->nodes, &key);
 	if (*node && !names_families(view))
 		return 0;
 	if (!view->argument)
 		argument.text.len = 0;
 	rc = wcs_view_add(pos->table, above, view, &argument, &chain, &fault);
+	if (rc == 0 && timed) {
+		key.etag ^= wcs_chain_moment(chain);
+		*node = nodes_find(fs->nodes, &key);
+	}
 	if (rc == 0 && !*node) {
 		if (wcs_chain_crossed(chain) && !wcs_chain_crossed(above))
 			report(fs, dir, name, 0, -EINVAL,
@@ -290,7 +299,8 @@ static int lookup(struct fs *fs, pid_t thread, struct node *dir, const char *nam
 		rc = lookup_viewed(fs, dir, name, &pos, &child, &node);
 		if (rc == 0) {
 			lookup_entry(fs, node, entry);
-			entry->entry_timeout = is_constant(base, &child) ? cache_fresh(fs) : 0;
+			entry->entry_timeout =
+				is_constant(base, &child, node) ? cache_fresh(fs) : 0;
 		}
 		return rc;
 	}

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/hash.h"
 #include "store/chain/chain_private.h"
 
 /* ---- Views ------------------------------------------------------------------------------- */
@@ -104,7 +105,7 @@ static int chain_check(struct wcs_table *table, const struct wcs_chain *before,
 	if (before != NULL && before->length >= WCS_CHAIN_MAX)
 		return wcs_fault_set(fault, -ELOOP, "a chain has at most %u views", WCS_CHAIN_MAX);
 	if (before != NULL && step->kind == WCS_STEP_RAW)
-		return wcs_fault_set(fault, -EINVAL, "it is only the first view, in the table");
+		return wcs_fault_set(fault, -EINVAL, ".raw must be the first view, in the table");
 	if (step->bytes.len > WCS_ROW_KEY_MAX ||
 	    (step->within != NULL && step->within->len > WCS_ROW_KEY_MAX))
 		return wcs_fault_set(fault, -ENAMETOOLONG, "a row key has at most %u bytes",
@@ -176,6 +177,15 @@ bool wcs_chain_raw(const struct wcs_chain *chain)
 	while (chain != NULL && chain->before != NULL)
 		chain = chain->before;
 	return chain != NULL && chain->view->step.kind == WCS_STEP_RAW;
+}
+
+uint32_t wcs_chain_moment(const struct wcs_chain *chain)
+{
+	const struct wcs_step *step = &chain->view->step;
+
+	if (!step->ago || step->kind > WCS_STEP_PREFIX)
+		return 0;
+	return (uint32_t)hash_bytes(HASH_START, step->bytes.data, step->bytes.len) | 1;
 }
 
 bool wcs_chain_moves(const struct wcs_chain *chain)

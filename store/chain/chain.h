@@ -48,7 +48,8 @@ enum wcs_step_kind {
 /* A view. Expressions are PCRE2 on bytes, anchored at both ends, and '.' matches every byte. */
 struct wcs_step {
 	enum wcs_step_kind kind;
-	bool ago; /* time is a span before the present, which each read evaluates as it starts */
+	bool ago; /* time is a span before the present, which each read evaluates as it starts; of
+		   * FROM, TO, PREFIX: bytes have a time that was made of the present */
 	struct wcs_slice bytes;
 	const struct wcs_slice *within; /* a key: its row and the rows below it; NULL: all */
 	uint64_t number;
@@ -72,6 +73,8 @@ void wcs_chain_free(struct wcs_chain *chain);
 /* Is RAW its first view? Then the keys of its reads, and of their results, are as the engine has
  * them, with the table's salt. chain may be NULL. */
 bool wcs_chain_raw(const struct wcs_chain *chain);
+/* A hash of the bytes of the last view if they have a time that was made of the present; else 0. */
+uint32_t wcs_chain_moment(const struct wcs_chain *chain);
 /* Does it depend on the rows that there are: has it FIRST or LAST? */
 bool wcs_chain_moves(const struct wcs_chain *chain);
 /* Does its FROM lie above its TO? Then it is empty. */

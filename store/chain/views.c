@@ -117,10 +117,12 @@ static size_t segments_before(const struct wcs_view_text *argument)
 static int parse_shown(const struct wcs_view_text *argument, struct wcs_view_step *step,
 		       struct wcs_fault *fault)
 {
+	const struct wcs_keys plain = wcs_keys_plain(argument->delimiter);
+	struct wcs_keys_any any = {.now = argument->now};
 	unsigned char bytes[WCS_ROW_KEY_MAX];
 	size_t len;
-	int rc = wcs_keys_parse(argument->keys, segments_before(argument), argument->text,
-				&argument->now, bytes, &len, fault);
+	int rc = wcs_keys_parse(argument->keys ? argument->keys : &plain, segments_before(argument),
+				argument->text, &any, bytes, &len, fault);
 
 	if (rc == 0 && len > sizeof(step->bytes) - step->used)
 		return -ENAMETOOLONG;
@@ -129,6 +131,7 @@ static int parse_shown(const struct wcs_view_text *argument, struct wcs_view_ste
 	if (len > 0)
 		memcpy(step->bytes + step->used, bytes, len);
 	step->used += len;
+	step->step.ago = any.relative;
 	return 0;
 }
 

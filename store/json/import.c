@@ -124,11 +124,6 @@ static int import_refuse(struct wcs_import *import, int rc, const struct wcs_fau
 	return import_fail(import, import->line, rc, why);
 }
 
-static const struct wcs_keys *import_keys(const struct wcs_import *import)
-{
-	return import->table != NULL ? wcs_table_keys(import->table) : NULL;
-}
-
 static int import_apply(struct wcs_import *import, const char *text, size_t len)
 {
 	struct import_group *group = import->filling;
@@ -137,7 +132,7 @@ static int import_apply(struct wcs_import *import, const char *text, size_t len)
 	struct wcs_fault fault = {0};
 	int rc = len > import->options.line_max
 			 ? import_too_long(import, &fault)
-			 : wcs_line_parse(text, len, import_keys(import), &row->line, &fault);
+			 : wcs_line_parse(text, len, import->table, &row->line, &fault);
 
 	if (rc == 0 && row->line->kind == WCS_LINE_ROW) {
 		rc = import_check_row(import, row->line->key, &fault);

@@ -19,9 +19,9 @@
 struct row_json {
 	struct wcs_line line; /* borrows from the text and its bytes */
 	struct wcs_json_text in;
-	size_t entries_left; /* columns and cells that the line may have */
-	const struct wcs_keys *keys;
-	unsigned char *key; /* room for one, of a shown form; NULL: none yet */
+	size_t entries_left;	 /* columns and cells that the line may have */
+	struct wcs_table *table; /* of the row; NULL: a plain one */
+	unsigned char *key;	 /* room for one, of a shown form; NULL: none yet */
 };
 
 /* Takes the JSON of one column below "families", "delete" and so on. */
@@ -323,7 +323,8 @@ static int row_json_families(struct row_json *row, const struct wcs_json_at *at,
 }
 
 /* The shown form of a key becomes its bytes. */
-static int row_json_shown(struct row_json *row, const struct wcs_json_at *at, struct wcs_slice *key)
+static int row_json_shown(struct row_json *row, const struct wcs_json_at *at,
+			  const struct wcs_keys *keys, struct wcs_slice *key)
 {
 	struct wcs_fault why = {0};
 	int rc;
@@ -332,32 +333,38 @@ static int row_json_shown(struct row_json *row, const struct wcs_json_at *at, st
 		row->key = malloc(WCS_ROW_KEY_MAX);
 	if (!row->key)
 		return -ENOMEM;
-	rc = wcs_keys_parse(row->keys, 0, *key, NULL, row->key, &key->len, &why);
-	if (rc == -ENAMETOOLONG) /* as any key that is too long */
-		key->len = WCS_ROW_KEY_MAX + 1;
-	else if (rc != 0)
-		return row_json_wrong(row, at, why.text);
+	rc = wcs_keys_parse(keys, 0, *key, NULL, row->key, &key->len, &why);
 	key->data = row->key;
-	return 0;
+	return rc == -EINVAL ? row_json_wrong(row, at, why.text) : rc;
+}
+
+/* The same, of a text that may have "%=" in a plain table. */
+static int row_json_plain(struct row_json *row, const struct wcs_json_at *at, struct wcs_slice *key)
+{
+	struct wcs_keys plain;
+
+	if (!row->table || !memchr(key->data, '%', key->len) ||
+	    !memmem(key->data, key->len, "%=", 2))
+		return row_json_name(row, at, key);
+	plain = wcs_keys_plain(wcs_table_delimiter(row->table));
+	return row_json_shown(row, at, &plain, key);
 }
 
 static int row_json_key(struct row_json *row, const struct wcs_json_at *at)
 {
+	const struct wcs_keys *keys = row->table ? wcs_table_keys(row->table) : NULL;
 	struct wcs_slice key;
 	int rc = wcs_json_string(&row->in, at, "must be text in quotes", &key);
 
 	if (rc == 0)
-		rc = row->keys || (memchr(key.data, '%', key.len) &&
-				   memmem(key.data, key.len, "%=", 2))
-			     ? row_json_shown(row, at, &key)
-			     : row_json_name(row, at, &key);
+		rc = keys ? row_json_shown(row, at, keys, &key) : row_json_plain(row, at, &key);
+	if (rc == -ENAMETOOLONG || (rc == 0 && key.len > WCS_ROW_KEY_MAX))
+		return wcs_json_fault(&row->in, -ENAMETOOLONG, at, "has at most %u bytes",
+				      WCS_ROW_KEY_MAX);
 	if (rc != 0)
 		return rc;
 	if (key.len == 0)
 		return row_json_wrong(row, at, "must not be empty");
-	if (key.len > WCS_ROW_KEY_MAX)
-		return wcs_json_fault(&row->in, -ENAMETOOLONG, at, "has at most %u bytes",
-				      WCS_ROW_KEY_MAX);
 	row->line.key = key;
 	return 0;
 }
@@ -429,8 +436,8 @@ static int row_json_line(struct row_json *row)
 	return rc;
 }
 
-int wcs_line_parse(const char *text, size_t len, const struct wcs_keys *keys,
-		   struct wcs_line **line, struct wcs_fault *fault)
+int wcs_line_parse(const char *text, size_t len, struct wcs_table *table, struct wcs_line **line,
+		   struct wcs_fault *fault)
 {
 	struct row_json *row = *line ? (struct row_json *)*line : calloc(1, sizeof(*row));
 	int rc;
@@ -444,7 +451,7 @@ int wcs_line_parse(const char *text, size_t len, const struct wcs_keys *keys,
 	wcs_schema_free(row->line.schema);
 	row->line = (struct wcs_line){.kind = WCS_LINE_ROW, .mutation = row->line.mutation};
 	wcs_mutation_clear(row->line.mutation);
-	row->keys = keys;
+	row->table = table;
 	row->entries_left = wcs_json_limited() / ROW_JSON_ENTRY;
 	rc = wcs_json_start(&row->in, text, len, fault);
 	if (rc == 0)

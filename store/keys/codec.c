@@ -50,13 +50,14 @@ static struct wcs_slice codec_trim(struct wcs_slice digits)
 	return digits;
 }
 
-static int pad_encode(const struct wcs_keys_segment *segment, struct wcs_slice shown, int64_t now,
-		      unsigned char *bytes, size_t *len, struct wcs_fault *fault)
+static int pad_encode(const struct wcs_keys_segment *segment, struct wcs_slice shown,
+		      struct wcs_keys_any *any, unsigned char *bytes, size_t *len,
+		      struct wcs_fault *fault)
 {
 	struct wcs_slice digits = codec_trim(shown);
 	uint64_t number;
 
-	(void)now;
+	(void)any;
 	if (!codec_number(digits, &number) || digits.len > segment->width)
 		return wcs_fault_set(fault, -EINVAL,
 				     "%s: under pad it is a number of up to %u digits",
@@ -109,17 +110,21 @@ static int time_refuse(const struct wcs_keys_segment *segment, const char *words
 			     wcs_codec_name(segment->codec), words, (int)len, text);
 }
 
-static int time_encode(const struct wcs_keys_segment *segment, struct wcs_slice shown, int64_t now,
-		       unsigned char *bytes, size_t *len, struct wcs_fault *fault)
+static int time_encode(const struct wcs_keys_segment *segment, struct wcs_slice shown,
+		       struct wcs_keys_any *any, unsigned char *bytes, size_t *len,
+		       struct wcs_fault *fault)
 {
 	bool reverse = segment->codec == WCS_CODEC_REVERSE_TIME, ago;
 	int64_t unit = units[segment->unit].us, us;
 	uint64_t number;
 
-	if (times_parse_any(shown.data, shown.len, &us, &ago) != 0 || (ago && now < 0))
+	if (times_parse_any(shown.data, shown.len, &us, &ago) != 0 || (ago && any == NULL))
 		return time_refuse(segment, "it is a time like", (uint64_t)(CODEC_SAMPLE / unit),
 				   fault);
-	us = ago ? now - us : us;
+	if (ago) {
+		us = any->now - us;
+		any->relative = true;
+	}
 	number = us < 0 ? UINT64_MAX : (uint64_t)(us / unit);
 	if (number > time_last(segment))
 		return time_refuse(segment, "a time is from 1970 on, and at most", number, fault);
@@ -166,9 +171,10 @@ static bool domain_decode(const struct wcs_keys_segment *segment, struct wcs_sli
 }
 
 static int domain_encode(const struct wcs_keys_segment *segment, struct wcs_slice shown,
-			 int64_t now, unsigned char *bytes, size_t *len, struct wcs_fault *fault)
+			 struct wcs_keys_any *any, unsigned char *bytes, size_t *len,
+			 struct wcs_fault *fault)
 {
-	(void)now;
+	(void)any;
 	(void)fault;
 	domain_decode(segment, shown, bytes, len);
 	return 0;
@@ -187,9 +193,10 @@ static bool reverse_decode(const struct wcs_keys_segment *segment, struct wcs_sl
 }
 
 static int reverse_encode(const struct wcs_keys_segment *segment, struct wcs_slice shown,
-			  int64_t now, unsigned char *bytes, size_t *len, struct wcs_fault *fault)
+			  struct wcs_keys_any *any, unsigned char *bytes, size_t *len,
+			  struct wcs_fault *fault)
 {
-	(void)now;
+	(void)any;
 	(void)fault;
 	reverse_decode(segment, shown, bytes, len);
 	return 0;
@@ -201,8 +208,8 @@ static int reverse_encode(const struct wcs_keys_segment *segment, struct wcs_sli
 #define CODEC_MAKES_TIMES  CODEC_MAKES_DIGITS "-:TZ."
 #define CODEC_MAKES_SALT   CODEC_MAKES_DIGITS "abcdef"
 
-/* Neither function gets an empty segment, which is canonical under text alone. The bytes of shown
- * or stored forms that are not in the other form are those of makes. */
+/* Neither function gets an empty segment, which is canonical under text alone. makes: the bytes
+ * that encode or decode may add. */
 static const struct {
 	const char *name;
 	unsigned char width_min, width_max; /* of the design; 0: it has none */
@@ -210,8 +217,9 @@ static const struct {
 	bool unit;			    /* a design may name one */
 	bool forms;			    /* encode takes other forms than the canonical one */
 	const char *makes;
-	int (*encode)(const struct wcs_keys_segment *segment, struct wcs_slice shown, int64_t now,
-		      unsigned char *bytes, size_t *len, struct wcs_fault *fault);
+	int (*encode)(const struct wcs_keys_segment *segment, struct wcs_slice shown,
+		      struct wcs_keys_any *any, unsigned char *bytes, size_t *len,
+		      struct wcs_fault *fault);
 	bool (*decode)(const struct wcs_keys_segment *segment, struct wcs_slice bytes,
 		       unsigned char *shown, size_t *len);
 } codecs[] = {
@@ -249,46 +257,33 @@ unsigned char wcs_codec_width(enum wcs_codec codec)
 	return (size_t)codec < CODECS ? codecs[codec].width : 0;
 }
 
-static int codec_encode(const struct wcs_keys *keys, size_t segment, struct wcs_slice shown,
-			int64_t now, unsigned char *bytes, size_t *len, struct wcs_fault *fault)
-{
-	const struct wcs_keys_segment *one = keys ? &keys->segments[segment] : NULL;
-
-	if (wcs_keys_coded(keys, segment) && shown.len == 0)
-		return wcs_fault_set(fault, -EINVAL,
-				     "%s: the empty segment is written %%=", one->name);
-	if (wcs_keys_coded(keys, segment))
-		return codecs[one->codec].encode(one, shown, now, bytes, len, fault);
-	if (shown.len > 0)
-		memcpy(bytes, shown.data, shown.len);
-	*len = shown.len;
-	return 0;
-}
-
 int wcs_keys_encode(const struct wcs_keys *keys, size_t segment, struct wcs_slice shown,
-		    unsigned char *bytes, size_t *len, struct wcs_fault *fault)
+		    struct wcs_keys_any *any, unsigned char *bytes, size_t *len,
+		    struct wcs_fault *fault)
 {
 	unsigned char again[WCS_KEYS_SHOWN_MAX];
 	const struct wcs_keys_segment *one;
 	size_t again_len;
-	int rc = codec_encode(keys, segment, shown, -1, bytes, len, fault);
+	int rc;
 
-	if (rc != 0 || !wcs_keys_coded(keys, segment))
-		return rc;
-	one = &keys->segments[segment];
-	if (!codecs[one->codec].forms)
+	if (!wcs_keys_coded(keys, segment)) {
+		if (shown.len > 0)
+			memcpy(bytes, shown.data, shown.len);
+		*len = shown.len;
 		return 0;
+	}
+	one = &keys->segments[segment];
+	if (shown.len == 0)
+		return wcs_fault_set(fault, -EINVAL,
+				     "%s: the empty segment is written %%=", one->name);
+	rc = codecs[one->codec].encode(one, shown, any, bytes, len, fault);
+	if (rc != 0 || any != NULL || !codecs[one->codec].forms)
+		return rc;
 	codecs[one->codec].decode(one, (struct wcs_slice){bytes, *len}, again, &again_len);
 	if (wcs_slice_compare(shown, (struct wcs_slice){again, again_len}) != 0)
 		return wcs_fault_set(fault, -EINVAL, "%s: its canonical form is %.*s", one->name,
 				     (int)again_len, (const char *)again);
 	return 0;
-}
-
-int wcs_keys_encode_any(const struct wcs_keys *keys, size_t segment, struct wcs_slice shown,
-			int64_t now, unsigned char *bytes, size_t *len, struct wcs_fault *fault)
-{
-	return codec_encode(keys, segment, shown, now, bytes, len, fault);
 }
 
 bool wcs_keys_decode(const struct wcs_keys *keys, size_t segment, struct wcs_slice bytes,

@@ -51,6 +51,12 @@ struct wcs_keys {
 	struct wcs_keys_segment segments[WCS_KEYS_SEGMENTS_MAX];
 };
 
+/* The design of a plain table with that delimiter. */
+static inline struct wcs_keys wcs_keys_plain(unsigned char delimiter)
+{
+	return (struct wcs_keys){.delimiter = delimiter};
+}
+
 /* ---- codec.c ---- */
 /* The names of codecs and units: "text", … and "us", "ms", "s". NULL: a number that is none. */
 const char *wcs_codec_name(enum wcs_codec codec);
@@ -58,8 +64,8 @@ const char *wcs_unit_name(enum wcs_unit unit);
 /* The width of a segment whose design names none; 0: the codec has no width, or must have one. */
 unsigned char wcs_codec_width(enum wcs_codec codec);
 
-/* Is the design whole: names, widths and buckets within their limits, and is there no delimiter
- * (0: any) that its codecs or its salt can make? -EINVAL: fault has the reason. */
+/* Checks names, widths and buckets, and that no codec and no salt makes the delimiter (0: that is
+ * not checked). -EINVAL: fault has the reason. */
 int wcs_keys_check(const struct wcs_keys *keys, unsigned char delimiter, struct wcs_fault *fault);
 /* The same design: the delimiter does not count. Both take NULL, a plain one. */
 bool wcs_keys_equal(const struct wcs_keys *a, const struct wcs_keys *b);
@@ -71,19 +77,23 @@ static inline bool wcs_keys_coded(const struct wcs_keys *keys, size_t segment)
 	       keys->segments[segment].codec != WCS_CODEC_TEXT;
 }
 
+/* Lets a reader take a time in every form of TIME (docs/queries.md), and a number with zeros in
+ * front. */
+struct wcs_keys_any {
+	int64_t now;   /* the present, microseconds since 1970 */
+	bool relative; /* set if a time depends on it; else left alone */
+};
 /*
- * The bytes of a segment for its canonical shown form, without %XX. bytes has room for
- * shown.len + 19, and must not be shown. -EINVAL: not a form that the codec takes; fault (may be
- * NULL) says which it takes, or names the canonical form of a time or number in another.
+ * The bytes of a segment for its shown form, without %XX: for the canonical one, or, if any is not
+ * NULL, for each one. bytes has room for shown.len + 19, and must not overlap shown. -EINVAL: not a
+ * form that the codec takes; fault (may be NULL) says which it takes, or names the canonical form
+ * of a time or number in another.
  */
 int wcs_keys_encode(const struct wcs_keys *keys, size_t segment, struct wcs_slice shown,
-		    unsigned char *bytes, size_t *len, struct wcs_fault *fault);
-/* As wcs_keys_encode, but takes a time in every form of TIME (docs/queries.md), where now is the
- * present in microseconds, and a number with zeros in front. */
-int wcs_keys_encode_any(const struct wcs_keys *keys, size_t segment, struct wcs_slice shown,
-			int64_t now, unsigned char *bytes, size_t *len, struct wcs_fault *fault);
+		    struct wcs_keys_any *any, unsigned char *bytes, size_t *len,
+		    struct wcs_fault *fault);
 /* The shown form of a segment's bytes. shown has room for bytes.len + WCS_KEYS_SHOWN_MAX, and must
- * not be bytes. false: it has none, and is shown as "%=" and its bytes. */
+ * not overlap bytes. false: it has none, and is shown as "%=" and its bytes. */
 bool wcs_keys_decode(const struct wcs_keys *keys, size_t segment, struct wcs_slice bytes,
 		     unsigned char *shown, size_t *len);
 
@@ -96,24 +106,26 @@ bool wcs_keys_decode(const struct wcs_keys *keys, size_t segment, struct wcs_sli
 size_t wcs_keys_show(const struct wcs_keys *keys, struct wcs_slice key, char *text);
 /* The same in memory, with a NUL, which the caller frees; NULL: no memory. */
 char *wcs_keys_text(const struct wcs_keys *keys, struct wcs_slice key);
-/* The same as bytes, without %XX but in segments behind "%="; text as of wcs_keys_show. */
+/* The same as bytes, without %XX but in segments behind "%="; text as of wcs_keys_show. Two keys
+ * may have the same, so it is for matching alone. */
 size_t wcs_keys_bytes(const struct wcs_keys *keys, struct wcs_slice key, char *text);
 /*
- * Reads a shown form: text with %XX, with "%=" before the bytes of any segment (keys NULL:
- * anywhere, since the delimiter is not known). key has room for WCS_ROW_KEY_MAX bytes; it may have
+ * Reads a shown form: text with %XX, with "%=" before the bytes of any segment (keys NULL: of the
+ * first, since the delimiter is not known). key has room for WCS_ROW_KEY_MAX bytes; it may have
  * been written to after an error. An empty text is an empty key. -EINVAL: a '%' with something else
  * behind it, or a segment that its codec does not take, which the fault names, with its column in
- * the text; -ENAMETOOLONG. any: takes the forms of wcs_keys_encode_any, with the time *any; NULL:
- * only canonical ones. segment: the index of the text's first segment, behind those of a prefix.
+ * the text; -ENAMETOOLONG. any: as of wcs_keys_encode. segment: the index of the text's first
+ * segment, behind those of a prefix.
  */
 int wcs_keys_parse(const struct wcs_keys *keys, size_t segment, struct wcs_slice text,
-		   const int64_t *any, unsigned char *key, size_t *len, struct wcs_fault *fault);
+		   struct wcs_keys_any *any, unsigned char *key, size_t *len,
+		   struct wcs_fault *fault);
 
 /* ---- json/keys_json.c ---- */
 /*
  * A design as JSON, in one line with a newline: {"segments":[S,…],"salt":{"buckets":N,
- * "segments":K}}, where S is "NAME" for text, or {"name":NAME,"codec":C,"unit":U,"width":W}. What
- * is as by default is left out: the unit us, width 19 of time, segments 0 of the salt; a plain
+ * "segments":K}}, where S is "NAME" for text, or {"name":NAME,"codec":C,"unit":U,"width":W}.
+ * Default values are left out: the unit us, width 19 of time, segments 0 of the salt; a plain
  * design (keys may be NULL) is {}. The caller frees it. NULL: no memory.
  */
 char *wcs_keys_json(const struct wcs_keys *keys);

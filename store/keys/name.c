@@ -41,21 +41,21 @@ int wcs_keys_name_parse(const struct wcs_keys *keys, size_t segment,
 	if (name.len - mark > NAMES_ENCODED_MAX(WCS_ROW_KEY_MAX))
 		return -ENAMETOOLONG;
 	if (coded && !stored && name.len > NAMES_CHUNK_MAX)
-		return wcs_fault_set(fault, -EINVAL,
-				     "a name of more than %u bytes is %%= and the stored bytes",
-				     NAMES_CHUNK_MAX);
+		return wcs_fault_set(
+			fault, -EINVAL,
+			"a name of more than %u bytes must be written as %%= and the stored bytes",
+			NAMES_CHUNK_MAX);
 	if (names_decode(NAMES_SEGMENT, stored ? NULL : families, (const char *)name.data + mark,
 			 name.len - mark, spelled, &data.len) != 0)
 		return -EINVAL;
 	if (data.len > WCS_ROW_KEY_MAX)
 		return -ENAMETOOLONG;
 	if (coded && !stored)
-		return wcs_keys_encode(keys, segment, data, bytes, len, fault);
+		return wcs_keys_encode(keys, segment, data, NULL, bytes, len, fault);
 	/* A name that its codec shows is spelled so. */
 	count = stored ? wcs_keys_name(keys, segment, families, data, again) : 0;
 	if (stored && (count != name.len || memcmp(again, name.data, count) != 0))
-		return wcs_fault_set(fault, -EINVAL, "the codec shows it: it is %.*s", (int)count,
-				     again);
+		return wcs_fault_set(fault, -EINVAL, "its name is %.*s", (int)count, again);
 	memcpy(bytes, spelled, data.len);
 	*len = data.len;
 	return 0;

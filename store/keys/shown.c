@@ -92,7 +92,7 @@ struct shown_reader {
 	const char *text;
 	size_t at, end;
 	size_t segment; /* the index of the present one */
-	const int64_t *any;
+	struct wcs_keys_any *any;
 	unsigned char *key;
 	size_t len;
 	struct wcs_fault *fault;
@@ -133,10 +133,6 @@ static int shown_take(struct shown_reader *reader, unsigned char *to, size_t *le
 	for (*len = 0; reader->at < reader->end; reader->at += step) {
 		byte = (unsigned char)reader->text[reader->at];
 		step = 1;
-		if (byte == '%' && delimiter < 0 && shown_marked(reader)) {
-			step = 0;
-			continue;
-		}
 		if (byte == '%')
 			step = wcs_text_byte(reader->text + reader->at, reader->end - reader->at,
 					     &byte);
@@ -167,11 +163,8 @@ static int shown_encode(struct shown_reader *reader, bool *delimited)
 
 	if (rc == 0)
 		rc = shown_refuse(reader, start,
-				  reader->any ? wcs_keys_encode_any(reader->keys, reader->segment,
-								    text, *reader->any, bytes, &len,
-								    reader->fault)
-					      : wcs_keys_encode(reader->keys, reader->segment, text,
-								bytes, &len, reader->fault));
+				  wcs_keys_encode(reader->keys, reader->segment, text, reader->any,
+						  bytes, &len, reader->fault));
 	if (rc == 0 && len > WCS_ROW_KEY_MAX - reader->len)
 		rc = shown_too_long(reader);
 	if (rc == 0) {
@@ -182,7 +175,8 @@ static int shown_encode(struct shown_reader *reader, bool *delimited)
 }
 
 int wcs_keys_parse(const struct wcs_keys *keys, size_t segment, struct wcs_slice text,
-		   const int64_t *any, unsigned char *key, size_t *len, struct wcs_fault *fault)
+		   struct wcs_keys_any *any, unsigned char *key, size_t *len,
+		   struct wcs_fault *fault)
 {
 	struct shown_reader reader = {.keys = keys,
 				      .text = text.data,

@@ -233,8 +233,8 @@ static void check_encode(const struct wcs_keys *keys, const unsigned char *shown
 	static unsigned char bytes[KEY_MAX], again[KEY_MAX];
 	size_t bytes_len, again_len;
 	struct wcs_fault fault = {.text = ""};
-	int rc =
-		wcs_keys_encode(keys, 0, (struct wcs_slice){shown, len}, bytes, &bytes_len, &fault);
+	int rc = wcs_keys_encode(keys, 0, (struct wcs_slice){shown, len}, NULL, bytes, &bytes_len,
+				 &fault);
 
 	CHECK_FAST(rc == 0 || (rc == -EINVAL && strncmp(fault.text, "s: ", 3) == 0));
 	CHECK_FAST(rc != 0 ||
@@ -264,7 +264,7 @@ SUITE_TEST(test_codecs_both_ways, 60)
 			continue;
 		decoded[segment.codec]++;
 		CHECK_FAST(shown_len == expected_len && memcmp(shown, expected, expected_len) == 0);
-		FAST_OK(wcs_keys_encode(&keys, 0, (struct wcs_slice){shown, shown_len}, back,
+		FAST_OK(wcs_keys_encode(&keys, 0, (struct wcs_slice){shown, shown_len}, NULL, back,
 					&back_len, NULL));
 		CHECK_FAST(back_len == len && memcmp(back, bytes, len) == 0);
 		if (shown_len > 0) {
@@ -388,7 +388,7 @@ SUITE_LOOP(test_refused_segments, (int)(sizeof(refusals) / sizeof(refusals[0])),
 	struct wcs_keys keys = {.delimiter = '#',
 				.segment_count = 2,
 				.segments = {{.name = "tenant"}, *refusals[_i].segment}};
-	int64_t now = INT64_C(1795381200000000);
+	struct wcs_keys_any any = {.now = INT64_C(1795381200000000)};
 	struct wcs_fault fault = {.text = ""};
 	unsigned char key[KEY_MAX];
 	char text[64];
@@ -402,7 +402,7 @@ SUITE_LOOP(test_refused_segments, (int)(sizeof(refusals) / sizeof(refusals[0])),
 		      fault.text);
 	ck_assert_int_eq(fault.column, 6);
 	ck_assert_uint_eq(len, 99);
-	rc = wcs_keys_parse(&keys, 1, suite_text(refusals[_i].text), &now, key, &len, NULL);
+	rc = wcs_keys_parse(&keys, 1, suite_text(refusals[_i].text), &any, key, &len, NULL);
 	if (refusals[_i].text[0] == '\0') {
 		ck_assert_int_eq(rc, 0);
 		ck_assert_uint_eq(len, 0);
@@ -439,8 +439,8 @@ SUITE_TEST(test_stored_order, 20)
 				sprintf(shown, "%llu", (unsigned long long)numbers[i]);
 			else
 				ck_assert(model_time(numbers[i], segment->unit, shown));
-			FAST_OK(wcs_keys_encode(&keys, 0, suite_text(shown), bytes[i], &lens[i],
-						NULL));
+			FAST_OK(wcs_keys_encode(&keys, 0, suite_text(shown), NULL, bytes[i],
+						&lens[i], NULL));
 		}
 		order = wcs_slice_compare((struct wcs_slice){bytes[0], lens[0]},
 					  (struct wcs_slice){bytes[1], lens[1]});
@@ -549,6 +549,7 @@ SUITE_TEST(test_plain_keys, 10)
 {
 	unsigned char key[KEY_MAX];
 	char *text = wcs_keys_text(NULL, SUITE_BYTES("a#b\0%\xff"));
+	struct wcs_keys plain;
 	size_t len;
 
 	ck_assert_str_eq(text, "a#b%00%25%FF");
@@ -556,9 +557,15 @@ SUITE_TEST(test_plain_keys, 10)
 	ck_assert_uint_eq(len, 6);
 	ck_assert_mem_eq(key, "a#b\0%\xff", 6);
 	free(text);
-	SUITE_OK(wcs_keys_parse(NULL, 0, suite_text("%=a#%=b%="), NULL, key, &len, NULL));
+	plain = wcs_keys_plain('#');
+	SUITE_OK(wcs_keys_parse(&plain, 0, suite_text("%=a#%=b"), NULL, key, &len, NULL));
 	ck_assert_uint_eq(len, 3);
 	ck_assert_mem_eq(key, "a#b", 3);
+	/* It stands before a segment alone, else two texts were one key. */
+	ck_assert_int_eq(wcs_keys_parse(&plain, 0, suite_text("50%=off"), NULL, key, &len, NULL),
+			 -EINVAL);
+	ck_assert_int_eq(wcs_keys_parse(NULL, 0, suite_text("50%=off"), NULL, key, &len, NULL),
+			 -EINVAL);
 }
 
 SUITE_TEST(test_long_keys, 10)

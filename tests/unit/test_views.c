@@ -311,7 +311,7 @@ SUITE_LEVELDB_STORE(a_chain_as_text, 30)
 		{".has/a:q/.newest/1/", NULL},
 		{"", NULL},
 		{".raw/.first/1", NULL},
-		{".first/1/.raw", ".raw: it is only the first view, in the table"},
+		{".first/1/.raw", ".raw: .raw must be the first view, in the table"},
 		{".rows", ".rows: there is no such view"},
 		{"from/b", "from: there is no such view"},
 		{".from/a/.newest/01/.reverse", ".newest/01: it is a whole number below 2^64, "
