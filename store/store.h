@@ -367,8 +367,8 @@ int wcs_table_set_delimiter(struct wcs_table *table, unsigned char delimiter);
 /* The key design; NULL: of a plain table. Valid as long as the handle. A table without cells may
  * get another: a reader that works meanwhile may have read the old one. */
 const struct wcs_keys *wcs_table_keys(const struct wcs_table *table);
-/* Sets the key design, which is copied. Errors as of the delimiter; of -EINVAL fault has the
- * reason. */
+/* Sets the key design, which is copied; a plain one ends it. Errors as of the delimiter, and those
+ * of a write; of -EINVAL fault has the reason. -EBUSY also if writers keep writing to the table. */
 int wcs_table_set_keys(struct wcs_table *table, const struct wcs_keys *keys,
 		       struct wcs_fault *fault);
 
@@ -557,8 +557,6 @@ struct wcs_key_info {
 /* Neither is not an error. key may be empty here: it is then the prefix of keys that start with
  * the delimiter. */
 int wcs_key_get(struct wcs_table *table, struct wcs_slice key, struct wcs_key_info *info);
-/* The same of a stored key, which a chain with RAW has (chain.h). */
-int wcs_key_get_stored(struct wcs_table *table, struct wcs_slice key, struct wcs_key_info *info);
 
 /* The cells that a scan gives: every one, or the first of each column, family or row. */
 enum wcs_each { WCS_EACH_CELL = 0, WCS_EACH_COLUMN, WCS_EACH_FAMILY, WCS_EACH_ROW };

@@ -102,9 +102,7 @@ void wcs_value_close(struct wcs_value *value)
 
 /* ---- Keys -------------------------------------------------------------------------------- */
 
-/* raw: key is a stored key. */
-static int key_get(struct wcs_table *table, bool raw, struct wcs_slice key,
-		   struct wcs_key_info *info)
+int wcs_key_get(struct wcs_table *table, struct wcs_slice key, struct wcs_key_info *info)
 {
 	int rc = store_check_slice(key, WCS_ROW_KEY_MAX);
 	const struct wcs_keys *keys;
@@ -115,21 +113,11 @@ static int key_get(struct wcs_table *table, bool raw, struct wcs_slice key,
 	if (rc != 0)
 		return rc;
 	view = table_view(table);
-	keys = raw ? NULL : wcs_table_keys(table);
+	keys = wcs_table_keys(table);
 	rc = -ENAMETOOLONG;
 	if (key.len <= keys_row_max(keys))
 		rc = salt_key(&table->store->engine, keys, &view, table->id, key, table->delimiter,
 			      info);
 	table_leave(table);
 	return rc;
-}
-
-int wcs_key_get(struct wcs_table *table, struct wcs_slice key, struct wcs_key_info *info)
-{
-	return key_get(table, false, key, info);
-}
-
-int wcs_key_get_stored(struct wcs_table *table, struct wcs_slice key, struct wcs_key_info *info)
-{
-	return key_get(table, true, key, info);
 }

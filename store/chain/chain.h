@@ -22,7 +22,7 @@ struct wcs_column {
 	struct wcs_slice qualifier;
 };
 
-/* Keys are those of store.h, but KEY and SAMPLE look at the shown key, without %XX. */
+/* Keys are those of store.h, but KEY looks at the shown key, without %XX. */
 enum wcs_step_kind {
 	WCS_STEP_RAW,	  /* keys are the engine's, as stored; only first; none of the fields */
 	WCS_STEP_FROM,	  /* rows with a key >= bytes */

@@ -66,9 +66,9 @@ int wcs_rows_splits(struct wcs_table *table, const struct wcs_slice *key, struct
 		return rc;
 	chain_bounds(chain, wcs_table_keys(table), &bounds);
 	count = chain_cut(&bounds, subtree.ranges, subtree.count);
-	if (count > 0)
-		rc = salt_splits(&table->store->engine, chain_keys(chain, wcs_table_keys(table)),
-				 table->id, &subtree.ranges[count - 1], WCS_SPLITS_MAX, each, ctx);
-	table_leave(table);
-	return rc;
+	table_leave(table); /* its id is never used again, and many buckets take a while */
+	return count == 0 ? 0
+			  : salt_splits(&table->store->engine,
+					chain_keys(chain, wcs_table_keys(table)), table->id,
+					&subtree.ranges[count - 1], WCS_SPLITS_MAX, each, ctx);
 }

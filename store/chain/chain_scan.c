@@ -166,15 +166,17 @@ static bool sample_has(struct wcs_slice row, uint64_t number)
 /* Whether the row's key passes: 1, 0 or an error. */
 static int row_key_passes(struct chain_scan *scan, struct wcs_slice row)
 {
+	struct wcs_slice shown = row;
 	int rc = 1;
 
 	if (scan->shown != NULL)
-		row = (struct wcs_slice){scan->shown, wcs_keys_bytes(scan->keys, row, scan->shown)};
+		shown = (struct wcs_slice){scan->shown,
+					   wcs_keys_bytes(scan->keys, row, scan->shown)};
 	for (size_t i = 0; i < scan->plan.count && rc > 0; i++) {
 		const struct chain_view *view = scan->plan.steps[i].view;
 
 		if (view->step.kind == WCS_STEP_KEY)
-			rc = expression_matches(scan, view, row);
+			rc = expression_matches(scan, view, shown);
 		else if (view->step.kind == WCS_STEP_SAMPLE)
 			rc = sample_has(row, view->step.number);
 	}
@@ -385,8 +387,7 @@ int chain_scan(struct wcs_table *table, const struct wcs_view *view, const struc
 		regex |= scan->plan.steps[i].view->regex != NULL;
 		values |= scan->plan.steps[i].view->step.kind == WCS_STEP_VALUE ||
 			  scan->plan.steps[i].view->step.kind == WCS_STEP_WHERE;
-		shown |= scan->plan.steps[i].view->step.kind == WCS_STEP_KEY ||
-			 scan->plan.steps[i].view->step.kind == WCS_STEP_SAMPLE;
+		shown |= scan->plan.steps[i].view->step.kind == WCS_STEP_KEY;
 	}
 	if (rc == 0 && shown && scan->keys != NULL && scan->keys->segment_count > 0) {
 		scan->shown = malloc(WCS_KEYS_TEXT_MAX(WCS_ROW_KEY_MAX));

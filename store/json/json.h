@@ -97,7 +97,7 @@ int wcs_json_keys(struct wcs_json_text *in, const struct wcs_json_at *at, struct
 /* As wcs_keys_check. */
 int wcs_json_keys_check(const struct wcs_json_text *in, const struct wcs_json_at *at,
 			const struct wcs_keys *keys, unsigned char delimiter);
-/* Writes it, as an object whose first line is behind so many columns. */
+/* Writes it as an object, indented by so many columns. */
 void wcs_json_put_keys(FILE *out, const struct wcs_keys *keys, int indent);
 
 /* ---- schema_json.c ---- */

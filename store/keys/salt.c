@@ -6,8 +6,7 @@
 
 #include "lib/hash.h"
 
-/* Where the delimiter behind the first salted segments is in the key; its end: there is none, or
- * the whole key is salted. */
+/* The length of the part of a key that its salt is a hash of. */
 static size_t salt_end(const struct wcs_keys *keys, struct wcs_slice key)
 {
 	const unsigned char *bytes = key.data, *delimiter;

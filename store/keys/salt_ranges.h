@@ -42,7 +42,8 @@ struct salt_ranges {
 	size_t bucket_count;
 	unsigned char buckets[WCS_KEYS_BUCKETS_MAX]; /* that have ranges, ascending */
 };
-/* The table has a salt. -ENOMEM. */
+/* The table has a salt, and there is a range. An engine gets at most buckets times count of them.
+ * After an error there is nothing to free. -ENOMEM. */
 int salt_ranges_init(struct salt_ranges *made, const struct wcs_keys *keys,
 		     const struct wcs_range *ranges, size_t count);
 

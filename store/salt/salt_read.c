@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks at one cell or key of a salted table; drops and divides its rows. */
+/* Looks at one cell or key of a salted table, and drops its rows. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>

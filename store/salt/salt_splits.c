@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Divides the rows of a salted table. The engine divides the stored rows of all buckets together:
- * so many of its splits, each of the same size, lie in each part of a bucket that the share of the
- * bucket's rows there is. Sorted by their keys the splits of all buckets are a sample of the rows,
- * and every n-th of them is a split of the table.
- *
- * A part has one split of each bucket, or many of all: then chance evens out.
+ * Divides the rows of a salted table. The engine divides the stored rows of all buckets together
+ * into equal parts, so a bucket's number of splits is in proportion to its rows. Sorted by their
+ * keys the splits of all buckets are a sample of the rows, and every n-th of them is a split of the
+ * table.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +13,7 @@
 
 enum {
 	SPLITS_MOST = 6400, /* of the engine */
-	SPLITS_MANY = 100,  /* in a part: a quarter more or less, mostly */
+	SPLITS_MANY = 100,  /* in a part, at least, where there are so many buckets */
 };
 
 struct splits {

@@ -54,23 +54,26 @@ struct table_keys {
 	struct wcs_keys keys;
 };
 
-int table_adopt_keys(struct wcs_table *table, const struct wcs_keys *keys, unsigned char delimiter)
+int table_keys_new(const struct wcs_keys *keys, unsigned char delimiter, struct table_keys **made)
 {
-	struct table_keys *made;
-
-	if (wcs_keys_equal(keys, NULL)) {
-		atomic_store(&table->keys, NULL);
+	*made = NULL;
+	if (wcs_keys_equal(keys, NULL))
 		return 0;
-	}
-	made = malloc(sizeof(*made));
-	if (made == NULL)
+	*made = malloc(sizeof(**made));
+	if (*made == NULL)
 		return -ENOMEM;
-	made->keys = *keys;
-	made->keys.delimiter = delimiter;
-	made->before = table->designs;
-	table->designs = made;
-	atomic_store(&table->keys, &made->keys);
+	(*made)->keys = *keys;
+	(*made)->keys.delimiter = delimiter;
 	return 0;
+}
+
+void table_keys_adopt(struct wcs_table *table, struct table_keys *made)
+{
+	if (made != NULL) {
+		made->before = table->designs;
+		table->designs = made;
+	}
+	atomic_store(&table->keys, made != NULL ? &made->keys : NULL);
 }
 
 const struct wcs_keys *wcs_table_keys(const struct wcs_table *table)
@@ -142,6 +145,7 @@ static int table_fill_families(struct wcs_table *table, const struct wcs_table_s
 int table_new(struct wcs_store *store, const struct wcs_table_schema *schema,
 	      struct wcs_table **made)
 {
+	struct table_keys *design;
 	pthread_rwlockattr_t attr;
 	struct wcs_table *table;
 	int rc;
@@ -170,7 +174,9 @@ int table_new(struct wcs_store *store, const struct wcs_table_schema *schema,
 	if (table->families != NULL)
 		rc = table_fill_families(table, schema);
 	if (rc == 0)
-		rc = table_adopt_keys(table, schema->keys, schema->delimiter);
+		rc = table_keys_new(schema->keys, schema->delimiter, &design);
+	if (rc == 0)
+		table_keys_adopt(table, design);
 	if (rc != 0) {
 		table_free(table);
 		return rc;

@@ -178,9 +178,10 @@ int table_change(struct wcs_table *table, struct table_edit *edit);
 /* Takes the gate for reading. -ENOENT: the table was removed; the gate is not held then. */
 int table_enter(struct wcs_table *table);
 void table_leave(struct wcs_table *table);
-/* Gives the table another design, or none if that is plain. It is copied, with the delimiter. The
- * caller holds the gate, or has the only handle. -ENOMEM. */
-int table_adopt_keys(struct wcs_table *table, const struct wcs_keys *keys, unsigned char delimiter);
+/* A copy of the design with that delimiter, NULL if it is plain; free it, or give it to the table.
+ * The caller of the second holds the gate, or has the only handle. -ENOMEM. */
+int table_keys_new(const struct wcs_keys *keys, unsigned char delimiter, struct table_keys **made);
+void table_keys_adopt(struct wcs_table *table, struct table_keys *made);
 /* The present view of the table. The caller has entered it; the view is valid until it leaves, or
  * as long as it holds the policies. */
 struct wcs_view table_view(const struct wcs_table *table);

@@ -2,12 +2,12 @@
 /*
  * Makes, changes and removes tables: first in the engine, then in memory.
  *
- * A scan finds out whether a family is empty. It may be long, and runs without the gate. The change
- * reads the family's counter of writes before the scan and again with the gate held: if it is the
- * same, the scan missed no mutation. An engine makes earlier writes durable before it takes a
- * description. That may be long, too; the change therefore syncs before, and little is left to do
- * with the gate held. It syncs before it reads the counter, since during a sync behind the scan a
- * mutation would come in nearly every time.
+ * A scan finds out whether a family, or the table, is empty. It may be long, and runs without the
+ * gate. The change reads the counters of writes before the scan and again with the gate held: if
+ * they are the same, the scan missed no mutation. An engine makes earlier writes durable before it
+ * takes a description. That may be long, too; the change therefore syncs before, and little is left
+ * to do with the gate held. It syncs before it reads the counter, since during a sync behind the
+ * scan a mutation would come in nearly every time.
  */
 #include "store/disk/directory.h"
 #include "store/engine/engine.h"
@@ -60,10 +60,10 @@ int table_check_shown(struct wcs_table *table, const struct table_family *family
 int table_check_empty(struct wcs_table *table)
 {
 	const struct wcs_view all = {.policies = NULL};
-	int rc = table_check_shown(table, NULL);
+	int rc = table_check_view(table, &all, NULL);
 
-	if (rc == 0)
-		rc = table_check_view(table, &all, NULL) == -ENOTEMPTY ? -EBUSY : 0;
+	if (rc == -ENOTEMPTY && table_check_shown(table, NULL) == 0)
+		rc = -EBUSY;
 	return rc;
 }
 
@@ -151,19 +151,20 @@ static int table_change_adopt(struct wcs_table *table, struct table_edit *edit,
 			      const struct wcs_table_schema *described)
 {
 	struct table_family *gone = edit->removes ? table->families[edit->at] : NULL;
-	const struct wcs_keys *keys = wcs_table_keys(table);
+	bool layout = edit->delimiter != 0 || edit->keys != NULL;
+	struct table_keys *design = NULL;
 	struct wcs_policies *policies;
 	int rc = wcs_policies_new(described->families, described->family_count, &policies);
 
 	if (rc != 0)
 		return rc;
-	if (edit->delimiter != 0 || edit->keys != NULL)
-		rc = table_adopt_keys(table, described->keys, described->delimiter);
+	if (layout)
+		rc = table_keys_new(described->keys, described->delimiter, &design);
 	if (rc == 0)
 		rc = table->store->engine.backend->table_put(table->store->engine.db, &table->id,
 							     described);
 	if (rc != 0) {
-		atomic_store(&table->keys, keys);
+		free(design);
 		wcs_policies_drop(policies);
 		return rc;
 	}
@@ -176,6 +177,8 @@ static int table_change_adopt(struct wcs_table *table, struct table_edit *edit,
 	table->families = families;
 	table->family_count = described->family_count;
 	table->delimiter = described->delimiter;
+	if (layout)
+		table_keys_adopt(table, design);
 	table->protected = described->protection == WCS_PROTECTED;
 	edit->adds = NULL;
 	return 0;

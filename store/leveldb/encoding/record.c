@@ -32,7 +32,7 @@ enum {
 	RECORD_TABLE_PROTECTED = 3,
 	RECORD_TABLE_KEYS = 4,
 	RECORD_TABLE_KEYS_PROTECTED = 5,
-	RECORD_TABLE_NEWEST = 15, /* of any program */
+	RECORD_TABLE_NEWEST = 15, /* that newer programs may write */
 };
 
 size_t ldb_record_inline(unsigned char *to, uint32_t etag, struct wcs_slice value)

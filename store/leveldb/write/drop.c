@@ -15,8 +15,8 @@
  * - A drop that fails deletes its records: finished later, it would delete rows written meanwhile.
  * - A single row may go with the ranges, in the first batch. So the records are of ranges only, and
  *   all is one drop.
- * - The deleted keys are compacted in slices during the drop, at most one slice behind it. So few
- *   tombstones slow readers down while the drop runs, and none when it returns.
+ * - The deleted keys of a drop of more than one batch are compacted in slices, at most one slice
+ *   behind it. So few tombstones slow readers down while the drop runs and when it returns.
  */
 #include <errno.h>
 #include <stdlib.h>
