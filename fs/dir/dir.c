@@ -24,6 +24,7 @@
 #include "fs/file/lookup.h"
 #include "fs/names/chunk.h"
 #include "fs/serve/report.h"
+#include "lib/hash.h"
 #include "store/chain/chain.h"
 
 enum {
@@ -63,6 +64,7 @@ struct reply {
 	struct dir *dir;
 	off_t skip;	    /* entries to count without returning them */
 	struct child *jump; /* the child to continue after, if not the present one */
+	uint64_t chunk;	    /* a hash of the chunk that the last child was in; 0: none */
 };
 
 enum { REPLY_FULL = 1, REPLY_JUMP = 2, REPLY_END = 3 }; /* why the walk stops */
@@ -282,8 +284,12 @@ static int reply_child(void *ctx, enum node_kind kind, struct wcs_slice bytes,
 		return reply->jump ? REPLY_JUMP : -ENOMEM;
 	}
 	chunk_split(&reply->pos, text, kind, bytes, &name);
-	if (name.place == CHUNK_BELOW)
-		listed = is_first(reply, &name, kind, bytes);
+	if (name.place == CHUNK_BELOW) { /* one behind another of its chunk is not the first */
+		uint64_t chunk = hash_bytes(HASH_START, name.encoded, name.end);
+
+		listed = chunk != reply->chunk ? is_first(reply, &name, kind, bytes) : 0;
+		reply->chunk = chunk;
+	}
 	if (listed < 0)
 		return listed;
 	if (name.place != CHUNK_HERE && kind != NODE_CHUNK)
