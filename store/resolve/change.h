@@ -17,7 +17,8 @@ struct change {
 	struct wcs_rows *rows;
 	struct wcs_edit *edit; /* decided so far */
 	bool row_empty;	       /* the store has no cell of the row; false: unknown */
-	int64_t now;	       /* -1: not asked yet */
+	bool sorted; /* it is decided in the engine's order of rows, but not applied in it */
+	int64_t now; /* -1: not asked yet */
 	/* Bytes that the edit writes beyond its mutation, or, of a move, in all; and that it frees,
 	 * of a move. values: some are of small values. */
 	uint64_t copied, freed;

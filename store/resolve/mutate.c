@@ -5,7 +5,8 @@
  * If it may save many looks, one look at the row's start tells whether the row exists; if not,
  * nothing else is read. A small mutation does without: in an engine of sorted tables that look
  * steps over every tombstone at the row's start, so 20,000 columns deleted one by one in order
- * would cost the square of that.
+ * would cost the square of that. A group of a salted table asks for each row: there it is a step to
+ * the next row, and later a seek.
  */
 #include "store/resolve/change.h"
 
@@ -58,11 +59,11 @@ int mutate_row(struct change *c)
 {
 	const struct wcs_mutation *mutation = c->mutation;
 	struct wcs_write *writes = mutation->writes;
-	size_t count = mutation->write_count;
+	size_t count = mutation->write_count, asks = c->sorted ? 1 : MUTATE_ASKS_ROW;
 	struct wcs_stored any;
 	int rc = 0;
 
-	if (count >= MUTATE_ASKS_ROW && mutation->delete_count == 0 && !mutation->delete_row &&
+	if (count >= asks && mutation->delete_count == 0 && !mutation->delete_row &&
 	    mutation->condition_count == 0) {
 		rc = change_find(c, NULL, (struct wcs_slice){NULL, 0}, WCS_TS_NEWEST, &any);
 		c->row_empty = rc == 0;

@@ -197,6 +197,7 @@ static int resolve_decide(struct resolve *resolve, struct wcs_rows *rows, size_t
 			continue;
 		*c = change_of(resolve->table, resolve->view, rows, &resolve->edits[index]);
 		c->mutation = resolve->entries[index].mutation;
+		c->sorted = sorts;
 		failed = alone ? resolve_purge(c) : 0;
 		if (failed == 0)
 			failed = mutate_row(c);

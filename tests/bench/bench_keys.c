@@ -4,7 +4,8 @@
  * read by turns, as ratios of the time without a salt. The salt is that of the whole key, so every
  * read but that of a row covers all buckets.
  *
- *   load     all rows in ascending order, in batches
+ *   load     all rows in ascending order, in batches, with the server's timestamps
+ *   restore  the same into another table, with timestamps
  *   stream   a scan of all cells
  *   back     the same in reverse order
  *   listing  the children of the table, each with BENCH_GROUP rows below it
@@ -27,9 +28,9 @@ enum { BENCH_GROUP = 100, BENCH_BATCH = 1000, BENCH_POINTS = 20000, BENCH_PREFIX
 static const unsigned int bench_buckets[] = {1, 4, 16, 64, 256};
 #define BENCH_TABLES (sizeof(bench_buckets) / sizeof(bench_buckets[0]))
 
-enum bench_kind { LOAD, STREAM, BACK, LISTING, PREFIX, LOOK, POINT, SPLITS, BENCH_KINDS };
-static const char *const bench_names[] = {"load",   "stream", "back",  "listing",
-					  "prefix", "look",   "point", "splits"};
+enum bench_kind { LOAD, RESTORE, STREAM, BACK, LISTING, PREFIX, LOOK, POINT, SPLITS, BENCH_KINDS };
+static const char *const bench_names[] = {"load",   "restore", "stream", "back",  "listing",
+					  "prefix", "look",    "point",	 "splits"};
 
 #define BENCH_TURNS_MAX 100
 static double bench_seconds[BENCH_KINDS][BENCH_TABLES][BENCH_TURNS_MAX];
@@ -41,7 +42,7 @@ static struct wcs_slice bench_key(char *key, size_t size, size_t row)
 	return (struct wcs_slice){key, (size_t)len};
 }
 
-static void bench_load(struct wcs_table *table, size_t rows)
+static void bench_load(struct wcs_table *table, size_t rows, int64_t ts)
 {
 	static char keys[BENCH_BATCH][24], values[BENCH_BATCH][24];
 	struct wcs_mutation *mutations[BENCH_BATCH];
@@ -58,10 +59,8 @@ static void bench_load(struct wcs_table *table, size_t rows)
 						     (row + i) * 7919 % 100000);
 			wcs_mutation_free(mutations[i]);
 			mutations[i] = wcs_mutation_new();
-			SUITE_OK(wcs_mutation_set(mutations[i], "a", suite_text("x"), WCS_TS_SERVER,
-						  value));
-			SUITE_OK(wcs_mutation_set(mutations[i], "f", suite_text("y"), WCS_TS_SERVER,
-						  value));
+			SUITE_OK(wcs_mutation_set(mutations[i], "a", suite_text("x"), ts, value));
+			SUITE_OK(wcs_mutation_set(mutations[i], "f", suite_text("y"), ts, value));
 			entries[i] = (struct wcs_entry){
 				.row = bench_key(keys[i], sizeof(keys[i]), row + i),
 				.mutation = mutations[i]};
@@ -153,7 +152,9 @@ static void bench_run(struct wcs_table *table, enum bench_kind kind, size_t rows
 	static const struct wcs_range all = {.start = {NULL, 0}};
 
 	if (kind == LOAD)
-		bench_load(table, rows);
+		bench_load(table, rows, WCS_TS_SERVER);
+	else if (kind == RESTORE)
+		bench_load(table, rows, 1);
 	else if (kind == STREAM || kind == BACK)
 		bench_scan(table, &all, kind == BACK, 2 * rows);
 	else if (kind == LISTING)
@@ -166,6 +167,21 @@ static void bench_run(struct wcs_table *table, enum bench_kind kind, size_t rows
 		bench_points(table, rows, kind == LOOK);
 }
 
+static struct wcs_table *bench_other_table(struct suite *suite)
+{
+	const struct wcs_keys *keys = wcs_table_keys(suite->table);
+	struct wcs_fault fault;
+	struct wcs_table *table;
+
+	SUITE_OK(wcs_table_create(suite->store, "u"));
+	SUITE_OK(wcs_table_open(suite->store, "u", &table));
+	SUITE_OK(wcs_family_create(table, "a"));
+	SUITE_OK(wcs_family_create(table, "f"));
+	if (keys != NULL)
+		SUITE_OK(wcs_table_set_keys(table, keys, &fault));
+	return table;
+}
+
 /* Fills a new store for each table, so that all stand alone, and measures one after the other. */
 static void bench_turn(size_t turn, size_t rows)
 {
@@ -174,6 +190,7 @@ static void bench_turn(size_t turn, size_t rows)
 	for (int kind = 0; kind < BENCH_KINDS; kind++)
 		for (size_t i = 0; i < BENCH_TABLES; i++) {
 			size_t at = (i + turn) % BENCH_TABLES;
+			struct wcs_table *table;
 			double start;
 
 			if (kind == LOAD) {
@@ -181,10 +198,13 @@ static void bench_turn(size_t turn, size_t rows)
 				if (bench_buckets[at] > 1)
 					suite_salt(&suites[at], bench_buckets[at], 0);
 			}
+			table = kind == RESTORE ? bench_other_table(&suites[at]) : suites[at].table;
 			start = measure_now();
-			bench_run(suites[at].table, (enum bench_kind)kind, rows);
+			bench_run(table, (enum bench_kind)kind, rows);
 			bench_seconds[kind][at][turn] = measure_now() - start;
-			if (kind == LOAD) {
+			if (kind == RESTORE)
+				wcs_table_close(table);
+			if (kind <= RESTORE) {
 				struct ldb *db = suites[at].store->engine.db;
 
 				leveldb_compact_range(db->db, NULL, 0, NULL, 0);
