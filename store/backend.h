@@ -156,8 +156,8 @@ struct wcs_backend {
 	 * the column is that of a cell that it gives. */
 	int (*scan_enter)(struct wcs_scan *scan, struct wcs_slice row, const char *family,
 			  struct wcs_slice qualifier);
-	/* The next cell will differ from the last one given in this part or in one before. For scans
-	 * of each cell; WCS_PART_ROW for all. */
+	/* The next cell will differ from the last one given in this part or in one before. For
+	 * scans of each cell; WCS_PART_ROW for all. */
 	void (*scan_skip)(struct wcs_scan *scan, enum wcs_part part);
 
 	/* Starts a change of these rows, which differ; the edits have their rows and given values.
