@@ -367,6 +367,9 @@ int wcs_table_set_delimiter(struct wcs_table *table, unsigned char delimiter);
 /* The key design; NULL: of a plain table. Valid as long as the handle. A table without cells may
  * get another: a reader that works meanwhile may have read the old one. */
 const struct wcs_keys *wcs_table_keys(const struct wcs_table *table);
+/* Counts the changes of delimiter and design since the store was opened: what was read from a shown
+ * form before a change means another key behind it. */
+uint32_t wcs_table_layout(const struct wcs_table *table);
 /* Sets the key design, which is copied; a plain one ends it. Errors as of the delimiter, and those
  * of a write; of -EINVAL fault has the reason. -EBUSY also if writers keep writing to the table. */
 int wcs_table_set_keys(struct wcs_table *table, const struct wcs_keys *keys,

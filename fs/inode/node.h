@@ -293,6 +293,13 @@ static inline uint32_t node_table_etag(const struct wcs_table *table)
 	return (uint32_t)created ^ (uint32_t)(created >> 32);
 }
 
+/* Is it a segment, or a chunk of one, directly below a table? There the etag is the table's layout:
+ * a change of the delimiter or the key design leads to other nodes. */
+static inline bool node_has_layout(enum node_kind kind, const struct node *parent)
+{
+	return (kind == NODE_PREFIX || kind == NODE_CHUNK) && parent->kind == NODE_TABLE;
+}
+
 /* The directory that a chunk directory splits the names of; another node: itself. Every node's
  * parent is such a base, never a chunk directory. */
 static inline struct node *node_base(struct node *node)

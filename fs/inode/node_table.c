@@ -243,18 +243,29 @@ static struct node *shard_add(struct nodes *nodes, struct shard *shard, uint64_t
 	return node;
 }
 
+/* The key with the present layout, where it has one. */
+static struct node_key with_layout(const struct node_key *key)
+{
+	struct node_key own = *key;
+
+	if (key->parent && node_has_layout(key->kind, key->parent))
+		own.etag = wcs_table_layout(key->parent->table);
+	return own;
+}
+
 struct node *nodes_get(struct nodes *nodes, const struct node_key *key, uint8_t flags,
 		       struct wcs_table *table)
 {
+	const struct node_key own = with_layout(key);
 	uint64_t hash;
-	struct shard *shard = shard_lock(nodes, key, &hash);
-	struct node *node = shard_find(shard, hash, key);
+	struct shard *shard = shard_lock(nodes, &own, &hash);
+	struct node *node = shard_find(shard, hash, &own);
 
 	if (node) {
 		node_state_clear(node, NODE_S_UNLINKED);
 		wcs_table_close(table);
 	} else {
-		node = shard_add(nodes, shard, hash, key, flags);
+		node = shard_add(nodes, shard, hash, &own, flags);
 		if (node)
 			node->table = table;
 	}
@@ -302,9 +313,10 @@ struct node *nodes_get_writer(struct nodes *nodes, const struct node_key *key,
 
 struct node *nodes_find(struct nodes *nodes, const struct node_key *key)
 {
+	const struct node_key own = with_layout(key);
 	uint64_t hash;
-	struct shard *shard = shard_lock(nodes, key, &hash);
-	struct node *node = shard_find(shard, hash, key);
+	struct shard *shard = shard_lock(nodes, &own, &hash);
+	struct node *node = shard_find(shard, hash, &own);
 
 	pthread_mutex_unlock(&shard->lock);
 	return node;

@@ -62,6 +62,9 @@ int pos_of(const struct node *node, struct pos *pos)
 
 	if (node->parent && !table) {
 		rc = pos_of(node->parent, pos);
+		if (rc == 0 && node_has_layout((enum node_kind)node->kind, node->parent) &&
+		    node_etag(node) != wcs_table_layout(pos->table))
+			rc = -ESTALE;
 		rc = rc == 0 ? pos_descend(pos, node->kind, node_name(node)) : rc;
 	} else {
 		pos->kind = node->kind;

@@ -32,8 +32,9 @@ struct pos {
 	char key[WCS_ROW_KEY_MAX];
 };
 
-/* The node's position, which borrows from the node. -ENAMETOOLONG: its key is over the limit; no
- * lookup makes such a node (pos_descend). */
+/* The node's position, which borrows from the node. -ESTALE: the table's delimiter or key design
+ * has changed since the node was made; its key is that of another name now. -ENAMETOOLONG: its key
+ * is over the limit; no lookup makes such a node (pos_descend). */
 int pos_of(const struct node *node, struct pos *pos);
 
 /* Before reads of the store: takes a reference to the present chain of the views above, which

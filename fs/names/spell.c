@@ -365,9 +365,11 @@ size_t spell_node(const struct node *node, char *name)
 {
 	struct pos dir;
 
-	/* Only a segment depends on its directory, whose key was never too long. */
-	return spell_child(node->kind == NODE_PREFIX && pos_of(node_base(node->parent), &dir) == 0
-				   ? &dir
-				   : NULL,
-			   node->kind, node_name(node), name);
+	if (node->kind != NODE_PREFIX) /* only a segment depends on its directory */
+		return spell_child(NULL, node->kind, node_name(node), name);
+	if (pos_of(node_base(node->parent), &dir) != 0) { /* of an earlier design */
+		dir.keys = NULL;
+		dir.table = node_up(node, NODE_TABLE)->table;
+	}
+	return spell_child(&dir, node->kind, node_name(node), name);
 }

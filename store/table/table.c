@@ -76,6 +76,11 @@ void table_keys_adopt(struct wcs_table *table, struct table_keys *made)
 	atomic_store(&table->keys, made != NULL ? &made->keys : NULL);
 }
 
+uint32_t wcs_table_layout(const struct wcs_table *table)
+{
+	return atomic_load_explicit(&table->layout, memory_order_acquire);
+}
+
 const struct wcs_keys *wcs_table_keys(const struct wcs_table *table)
 {
 	return atomic_load_explicit(&table->keys, memory_order_acquire);
@@ -162,6 +167,7 @@ int table_new(struct wcs_store *store, const struct wcs_table_schema *schema,
 	table->delimiter = schema->delimiter;
 	table->protected = schema->protection == WCS_PROTECTED;
 	atomic_init(&table->keys, NULL);
+	atomic_init(&table->layout, 0);
 	atomic_init(&table->handles, 1);
 	pthread_mutex_init(&table->admin, NULL);
 	pthread_rwlockattr_init(&attr);

@@ -71,6 +71,7 @@ struct wcs_table {
 	/* NULL: a plain table. Read without the gate; see wcs_table_keys. */
 	_Atomic(const struct wcs_keys *) keys;
 	struct table_keys *designs; /* that it has or had; freed with the table */
+	_Atomic uint32_t layout;    /* see wcs_table_layout */
 };
 
 /* A change of a table's description. */

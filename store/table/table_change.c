@@ -177,8 +177,10 @@ static int table_change_adopt(struct wcs_table *table, struct table_edit *edit,
 	table->families = families;
 	table->family_count = described->family_count;
 	table->delimiter = described->delimiter;
-	if (layout)
+	if (layout) {
 		table_keys_adopt(table, design);
+		atomic_fetch_add(&table->layout, 1);
+	}
 	table->protected = described->protection == WCS_PROTECTED;
 	edit->adds = NULL;
 	return 0;

@@ -243,6 +243,21 @@ mkdir "$m/new/5"
 refused "a design stays while there are directories" 'not empty' "$m/new/.design" '{}'
 rmdir "$m/new/5"
 
+# A process that was there before a change of the design.
+rows new 5
+cd "$m/new/5" || die "there is no row"
+check_eq "an open file commits nothing any more" ESTALE "$(call 'import os
+fd = os.open(a[0] + "/5/f/w", os.O_WRONLY | os.O_CREAT)
+os.write(fd, b"x")
+open(a[0] + "/.rows", "w").write("""{"key":"5","delete":true}""" + "\n")
+open(a[0] + "/.design", "w").write("""{"segments":[{"name":"a","codec":"reverse"}]}""")
+os.close(fd)' "$m/new")"
+fail_with "a directory is stale" - 'Stale file handle' mkdir f
+cd "$TMP" || exit
+check_eq "and nothing is stored under another key" "" "$(cat "$m/new/.raw/.keys")"
+check "the table takes rows under its new design" bash -c "mkdir -p '$m/new/52/f' && echo 1 >'$m/new/52/f/q'"
+check_eq "and stores them so" 25 "$(cat "$m/new/.raw/.keys")"
+
 # ---- Changing the design of a table with rows --------------------------------------------------
 
 # 100,000 rows with histories, in random order.
