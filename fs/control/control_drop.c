@@ -104,6 +104,8 @@ static int drop_texts(const struct pos *pos, struct drop_texts *all)
 		return 0;
 	if (pos->depth > 0 && pos_key(pos).len == 0) {
 		all->texts[0] = all->texts[1] = (struct wcs_slice){"%", 1};
+		if (wcs_keys_coded(pos->keys, 0))
+			all->texts[1] = (struct wcs_slice){"%=", 2};
 		return 0;
 	}
 	if (pos->depth > 0) {

@@ -177,6 +177,9 @@ static int import_fail_row(struct wcs_import *import, const struct import_group 
 	case -EFBIG:
 		return import_fail_only(import, number, rc, mutation,
 					"\"append\" makes a value larger than 100 MiB");
+	case -ENAMETOOLONG: /* of a salted table: the text has at most WCS_ROW_KEY_MAX */
+		return import_fail(import, number, rc,
+				   "key: has at most 4093 bytes behind its salt");
 	default:
 		return import_fail(import, number, rc, strerror(-rc));
 	}

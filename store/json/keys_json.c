@@ -146,7 +146,7 @@ static int keys_json_salt(struct wcs_json_text *in, const struct wcs_json_at *at
 	if (rc == 0 && buckets == 0)
 		rc = wcs_json_refuse(in, at, "a salt has buckets");
 	keys->buckets = (unsigned int)buckets;
-	keys->salted = (unsigned int)salted;
+	keys->salt_segments = (unsigned int)salted;
 	return rc;
 }
 
@@ -215,8 +215,8 @@ void wcs_json_put_keys(FILE *out, const struct wcs_keys *keys, int indent)
 		fprintf(out, "\n%*s]%s", indent + 2, "", keys->buckets > 0 ? "," : "");
 	if (keys->buckets > 0)
 		fprintf(out, "\n%*s\"salt\": {\"buckets\": %u", indent + 2, "", keys->buckets);
-	if (keys->salted > 0)
-		fprintf(out, ", \"segments\": %u", keys->salted);
+	if (keys->salt_segments > 0)
+		fprintf(out, ", \"segments\": %u", keys->salt_segments);
 	fprintf(out, "%s\n%*s}", keys->buckets > 0 ? "}" : "", indent, "");
 }
 

@@ -338,21 +338,23 @@ int wcs_keys_check(const struct wcs_keys *keys, unsigned char delimiter, struct 
 {
 	int rc = 0;
 
-	if (keys->segment_count > WCS_KEYS_SEGMENTS_MAX || keys->salted > WCS_KEYS_SEGMENTS_MAX)
+	if (keys->segment_count > WCS_KEYS_SEGMENTS_MAX ||
+	    keys->salt_segments > WCS_KEYS_SEGMENTS_MAX)
 		return wcs_fault_set(fault, -EINVAL, "a design has at most %u segments",
 				     WCS_KEYS_SEGMENTS_MAX);
 	for (size_t i = 0; rc == 0 && i < keys->segment_count; i++)
 		rc = codec_check(keys, i, fault);
 	if (rc != 0)
 		return rc;
-	if (keys->buckets == 0 ? keys->salted > 0
+	if (keys->buckets == 0 ? keys->salt_segments > 0
 			       : keys->buckets < 2 || keys->buckets > WCS_KEYS_BUCKETS_MAX)
 		return wcs_fault_set(fault, -EINVAL, "a salt has 2 to %u buckets",
 				     WCS_KEYS_BUCKETS_MAX);
 	if (delimiter == 0)
 		return 0;
 	for (size_t i = 0; i < keys->segment_count; i++)
-		if (strchr(codecs[keys->segments[i].codec].makes, delimiter) != NULL)
+		if (strchr(codecs[keys->segments[i].codec].makes, delimiter) != NULL ||
+		    (delimiter == '=' && wcs_keys_coded(keys, i))) /* of "%=" */
 			return wcs_fault_set(
 				fault, -EINVAL,
 				"%s: the codec %s makes '%c', which is the table's delimiter",
@@ -371,7 +373,7 @@ bool wcs_keys_equal(const struct wcs_keys *a, const struct wcs_keys *b)
 
 	a = a != NULL ? a : &plain;
 	b = b != NULL ? b : &plain;
-	if (a->buckets != b->buckets || a->salted != b->salted ||
+	if (a->buckets != b->buckets || a->salt_segments != b->salt_segments ||
 	    a->segment_count != b->segment_count)
 		return false;
 	for (size_t i = 0; i < a->segment_count; i++) {

@@ -46,7 +46,8 @@ struct wcs_keys_segment {
 struct wcs_keys {
 	unsigned char delimiter; /* of its table; 0: in a schema from JSON */
 	unsigned int buckets;	 /* of the salt; 0: none */
-	unsigned int salted;	 /* the salt is a hash of so many segments; 0: of the whole key */
+	unsigned int
+		salt_segments; /* the salt is a hash of so many segments; 0: of the whole key */
 	size_t segment_count;
 	struct wcs_keys_segment segments[WCS_KEYS_SEGMENTS_MAX];
 };

@@ -12,7 +12,7 @@ static size_t salt_end(const struct wcs_keys *keys, struct wcs_slice key)
 	const unsigned char *bytes = key.data, *delimiter;
 	size_t at = 0;
 
-	for (unsigned int i = 0; i < keys->salted; i++) {
+	for (unsigned int i = 0; i < keys->salt_segments; i++) {
 		delimiter = at < key.len ? memchr(bytes + at, keys->delimiter, key.len - at) : NULL;
 		if (delimiter == NULL)
 			return key.len;

@@ -121,9 +121,9 @@ refuses "an empty segment" 'a||: n: ' ids 'a||'
 refuses "a number that is spelled otherwise" "ids/a/07: 07: n: its canonical form is 7" --key ids/a/07
 refuses "a time that is" "web/a/b/2020-01-01: 2020-01-01: at: its canonical form is 2020-01-01T00:00:00.000000Z" \
 	--key web/a/b/2020-01-01
-refuses "%= before bytes that have a shown form" "ids/%=123: %=123: the codec shows it: it is 321" --key ids/%=123
+refuses "%= before bytes that have a shown form" "ids/%=123: %=123: its name is 321" --key ids/%=123
 refuses "a family" "web/a/loc/lat: loc: a family of the table" --key web/a/loc/lat
-refuses "a long name without %=" ".*: a name of more than 230 bytes is %= and the stored bytes" \
+refuses "a long name without %=" ".*: a name of more than 230 bytes must be written as %= and the stored bytes" \
 	--key "ids/${long:0:231}"
 most=$(printf '%4093s' '' | tr ' ' a)
 refuses "a key that is too long with its salt" ".*: a row key has 1 to 4093 bytes behind its salt" web "${most}a"

@@ -21,7 +21,7 @@ static bool keys_fuzz_design(const uint8_t **data, size_t *size, struct wcs_keys
 				  .buckets = salt & 0x7f ? (salt & 0x7f) * 2 + (salt >> 7) : 0,
 				  .segment_count = count};
 	if (keys->buckets > 0)
-		keys->salted = fuzz_byte(data, size);
+		keys->salt_segments = fuzz_byte(data, size);
 	for (size_t i = 0; i < count; i++) {
 		struct wcs_keys_segment *segment = &keys->segments[i];
 

@@ -107,7 +107,7 @@ int suite_try_open(struct suite *suite)
 
 void suite_salt(struct suite *suite, unsigned int buckets, unsigned int salted)
 {
-	const struct wcs_keys keys = {.buckets = buckets, .salted = salted};
+	const struct wcs_keys keys = {.buckets = buckets, .salt_segments = salted};
 	struct wcs_fault fault;
 
 	SUITE_OK(wcs_table_set_keys(suite->table, &keys, &fault));

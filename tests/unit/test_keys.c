@@ -148,7 +148,7 @@ static unsigned int model_bucket(const char *key, size_t len, unsigned int bucke
 
 /* ---- Random designs and keys ------------------------------------------------------------- */
 
-static const char delimiters[] = "#|,~ =\x01\x1f\n@";
+static const char delimiters[] = "#|,~ \x01\x1f\n@";
 
 static void random_segment(uint64_t *state, struct wcs_keys_segment *segment)
 {
@@ -766,8 +766,9 @@ SUITE_TEST(test_salt, 10)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		for (size_t k = 0; k < 4; k++) {
-			struct wcs_keys keys = {
-				.delimiter = '#', .buckets = buckets[k], .salted = cases[i].salted};
+			struct wcs_keys keys = {.delimiter = '#',
+						.buckets = buckets[k],
+						.salt_segments = cases[i].salted};
 			unsigned int bucket =
 				model_bucket(cases[i].key, cases[i].hashed, buckets[k]);
 			unsigned char salt[WCS_KEYS_SALT];
@@ -828,7 +829,7 @@ SUITE_TEST(test_bucket_of_a_range, 10)
 {
 	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
 		struct wcs_keys keys = {
-			.delimiter = '#', .buckets = 256, .salted = ranges[i].salted};
+			.delimiter = '#', .buckets = 256, .salt_segments = ranges[i].salted};
 		struct wcs_range range = {{ranges[i].start, ranges[i].start_len},
 					  {ranges[i].end, ranges[i].end_len}};
 		const char *key = ranges[i].key;
@@ -847,8 +848,9 @@ SUITE_TEST(test_ranges_of_one_bucket, 20)
 	size_t found = 0;
 
 	for (int round = 0; round < 1000000; round++) {
-		struct wcs_keys keys = {
-			.delimiter = '#', .buckets = 256, .salted = suite_random(&state) % 3};
+		struct wcs_keys keys = {.delimiter = '#',
+					.buckets = 256,
+					.salt_segments = suite_random(&state) % 3};
 		char text[3][6];
 		struct wcs_slice key[3];
 		int bucket;
@@ -876,11 +878,11 @@ static const struct {
 } designs[] = {
 	{{.segment_count = 0}, '#', NULL},
 	{{.buckets = 2}, '#', NULL},
-	{{.buckets = 256, .salted = 32}, '#', NULL},
+	{{.buckets = 256, .salt_segments = 32}, '#', NULL},
 	{{.buckets = 1}, '#', "a salt has 2 to 256 buckets"},
 	{{.buckets = 257}, '#', "a salt has 2 to 256 buckets"},
-	{{.salted = 1}, '#', "a salt has 2 to 256 buckets"},
-	{{.buckets = 2, .salted = 33}, '#', "a design has at most 32 segments"},
+	{{.salt_segments = 1}, '#', "a salt has 2 to 256 buckets"},
+	{{.buckets = 2, .salt_segments = 33}, '#', "a design has at most 32 segments"},
 	{{.segment_count = 33}, '#', "a design has at most 32 segments"},
 	{{.segment_count = 1}, '#', "a segment's name is 1 to 64"},
 	{{.segment_count = 1, .segments = {{.name = "a b"}}}, '#', "a segment's name"},
@@ -958,7 +960,7 @@ SUITE_TEST(test_equal_designs, 10)
 	ck_assert(!wcs_keys_equal(NULL, &one));
 	other.delimiter = '|';
 	ck_assert(wcs_keys_equal(&one, &other));
-	other.salted = 1;
+	other.salt_segments = 1;
 	ck_assert(!wcs_keys_equal(&one, &other));
 	other = one;
 	other.segments[0].name[0] = 'b';

@@ -74,7 +74,7 @@ SUITE_TEST(test_page_meta, 10)
 					  .families = &family};
 	struct wcs_keys keys = {
 		.buckets = 16,
-		.salted = 1,
+		.salt_segments = 1,
 		.segment_count = 2,
 		.segments = {{.name = "route"}, {"at", WCS_CODEC_REVERSE_TIME, WCS_UNIT_S, 0}}};
 	struct ldb_drop drop = {1, {SUITE_BYTES("a"), SUITE_BYTES("b\0")}};

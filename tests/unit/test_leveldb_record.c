@@ -141,7 +141,7 @@ SUITE_LOOP(test_table_records_with_keys, 2, 10)
 	static const struct wcs_keys keys = {
 		.delimiter = '#',
 		.buckets = 256,
-		.salted = 2,
+		.salt_segments = 2,
 		.segment_count = 6,
 		.segments = {{.name = "tenant"},
 			     {"host", WCS_CODEC_REVERSE_DOMAIN, WCS_UNIT_US, 0},

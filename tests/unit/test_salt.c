@@ -241,7 +241,7 @@ SUITE_LEVELDB_STORE(test_views_of_shown_keys, 30)
 		{"..#b#com.*", NULL, true},
 	};
 	struct wcs_keys design = {.buckets = 16,
-				  .salted = 1,
+				  .salt_segments = 1,
 				  .segment_count = 3,
 				  .segments = {{.name = "t", .codec = WCS_CODEC_TEXT},
 					       {.name = "host", .codec = WCS_CODEC_REVERSE_DOMAIN},

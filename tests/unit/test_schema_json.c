@@ -394,7 +394,7 @@ SUITE_TEST(test_designs_in_schemas, 10)
 	struct wcs_schema *schema = parse(text);
 
 	ck_assert_uint_eq(schema->tables[0].keys->buckets, 16);
-	ck_assert_uint_eq(schema->tables[0].keys->salted, 1);
+	ck_assert_uint_eq(schema->tables[0].keys->salt_segments, 1);
 	ck_assert_uint_eq(schema->tables[0].keys->segment_count, 2);
 	ck_assert_str_eq(schema->tables[0].keys->segments[1].name, "at");
 	ck_assert_int_eq(schema->tables[0].keys->segments[1].codec, WCS_CODEC_REVERSE_TIME);

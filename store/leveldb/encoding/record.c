@@ -157,7 +157,7 @@ static unsigned char *record_put_family(unsigned char *to, const struct wcs_fami
 static unsigned char *record_put_keys(unsigned char *to, const struct wcs_keys *keys)
 {
 	put_be16(to, (uint16_t)keys->buckets);
-	to[2] = (unsigned char)keys->salted;
+	to[2] = (unsigned char)keys->salt_segments;
 	to[3] = (unsigned char)keys->segment_count;
 	to += 4;
 	for (size_t i = 0; i < keys->segment_count; i++) {
@@ -243,7 +243,7 @@ static bool record_keys(struct ldb_rest *rest, struct wcs_keys *keys)
 	if (!data || data[3] > WCS_KEYS_SEGMENTS_MAX)
 		return false;
 	keys->buckets = get_be16(data);
-	keys->salted = data[2];
+	keys->salt_segments = data[2];
 	keys->segment_count = data[3];
 	for (size_t i = 0; i < keys->segment_count; i++) {
 		struct wcs_keys_segment *segment = &keys->segments[i];
