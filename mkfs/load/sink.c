@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The message of a failed sink, and its check of a family. */
+/* The message of a failed sink, its check of a family, and the designs of tables that exist. */
 #include "mkfs/load/sink.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "mkfs/text/rows.h"
@@ -39,6 +40,22 @@ int sink_design(struct sink *sink, const char *table)
 	if (!rc)
 		sink->keys = named ? named->keys : NULL;
 	return rc;
+}
+
+bool sink_keep_designs(struct sink *sink, struct wcs_schema *schema)
+{
+	bool removed = false;
+
+	for (size_t i = 0; i < schema->table_count; i++) {
+		struct wcs_table_schema *table = &schema->tables[i];
+
+		if (table->keys && sink->kind->has(sink, table->name)) {
+			free(table->keys);
+			table->keys = NULL;
+			removed = true;
+		}
+	}
+	return removed;
 }
 
 int sink_family(struct sink *sink, const char *table, const char *family)

@@ -41,6 +41,8 @@ struct sink_kind {
 	int (*sync)(struct sink *sink);
 	/* The number of cells written; into a mount also by other processes. */
 	uint64_t (*cells)(struct sink *sink);
+	/* Is there such a table? */
+	bool (*has)(struct sink *sink, const char *table);
 	/* Reads the store's schema. A failure sets only why. */
 	int (*schema)(struct sink *sink, struct wcs_schema **schema);
 	void (*close)(struct sink *sink);
@@ -58,6 +60,10 @@ int sink_fail(struct sink *sink, int rc, const char *format, ...)
 
 /* Sets keys to the design of that table, which may be missing. A failure sets only why. */
 int sink_design(struct sink *sink, const char *table);
+
+/* Removes the designs of tables that exist from the schema of a line: such a table keeps its own.
+ * Returns whether there were any. */
+bool sink_keep_designs(struct sink *sink, struct wcs_schema *schema);
 
 /* Has the table the family? -ENOENT: no, and why lists its families. */
 int sink_family(struct sink *sink, const char *table, const char *family);

@@ -362,7 +362,7 @@ static int sink_mount_schema(struct sink_mount *to, const char *text, size_t len
 static int sink_mount_take(struct sink_mount *to, const struct wcs_line *line, const char *text,
 			   size_t len)
 {
-	char path[WCS_TABLE_NAME_MAX + sizeof("/.rows")];
+	char path[WCS_TABLE_NAME_MAX + sizeof("/.rows")], *changed;
 	int rc;
 
 	if (line->kind == WCS_LINE_TABLE) {
@@ -386,7 +386,13 @@ static int sink_mount_take(struct sink_mount *to, const struct wcs_line *line, c
 					 "into the root of a mount of all tables",
 					 name, to->mounted->table);
 	}
-	return sink_mount_schema(to, text, len);
+	if (!sink_keep_designs(&to->sink, line->schema))
+		return sink_mount_schema(to, text, len);
+	changed = wcs_schema_line(line->schema);
+	rc = changed ? sink_mount_schema(to, changed, strlen(changed))
+		     : sink_fail(&to->sink, -ENOMEM, "no memory");
+	free(changed);
+	return rc;
 }
 
 /* Writes the run, the last of a text, or gives a copy of it to the thread. */
@@ -459,6 +465,14 @@ static uint64_t sink_mount_cells(struct sink *sink)
 	return cells > to->cells ? cells - to->cells : 0; /* less: the mount is gone */
 }
 
+/* A directory in a table takes the schema of this table alone. */
+static bool sink_mount_has(struct sink *sink, const char *table)
+{
+	const struct sink_mount *to = (const struct sink_mount *)sink;
+
+	return to->mounted->rows || faccessat(to->dir, table, F_OK, 0) == 0;
+}
+
 static int sink_mount_read_schema(struct sink *sink, struct wcs_schema **schema)
 {
 	struct sink_mount *to = (struct sink_mount *)sink;
@@ -502,6 +516,7 @@ static const struct sink_kind sink_mount_kind = {.write = sink_mount_write,
 						 .finish = sink_mount_finish,
 						 .sync = sink_mount_sync,
 						 .cells = sink_mount_cells,
+						 .has = sink_mount_has,
 						 .schema = sink_mount_read_schema,
 						 .close = sink_mount_close};
 

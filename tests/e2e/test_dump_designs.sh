@@ -148,9 +148,29 @@ unmount_store mnt
 
 # ---- Other designs -----------------------------------------------------------------------------
 
-check "rows of another design cannot come with it" bash -c "
+# A table that exists keeps its design: the line of a schema gives it none, and its rows' keys go through it.
+"$dump" t web >before
+check "a schema with another design" bash -c "
 	sed 's/\"unit\":\"s\"/\"unit\":\"ms\"/' <('$dump' t web) >in; ! cmp -s in <('$dump' t web)"
-fail_with "where there are rows" 1 '^rowfs-load: in:1: tables?.*web' "$load" t in
+check "goes into a table with rows" "$load" t in
+check "which keeps its own" bash -c "'$dump' t web | cmp - before"
+check "and its families" "$load" t <(printf '%s\n' '{"tables":{"web":{"families":{"g":{}},"keys":{"segments":[]}}}}' \
+	'{"table":"web"}' '{"key":"b%0A,c#%=","families":{"g":{"q":[{"ts":1,"value":"5"}]}}}')
+check_eq "a new family has its cell" 5 "$("$dump" t web | jq -r 'select(.families.g).families.g.q[0].value')"
+rm -r t
+make_store t "$(cat schema.json)"
+check "goes into an empty table" "$load" t in
+check "which keeps its own" bash -c "'$dump' t web | cmp - before"
+mount_store t mnt
+for into in mnt mnt/web; do
+	check "goes into $into" "$load" $into in
+	check "which keeps its own" bash -c "'$dump' mnt web | cmp - before"
+done
+unmount_store mnt
+check "--no-schema does the same" "$load" --no-schema t in
+check_eq "a new table has that of the line" '["a",{"name":"b","codec":"pad","width":3}]' "$(
+	"$BUILD/mkfs.rowfs" made && "$load" made <<<'{"tables":{"n":{"keys":{"segments":["a",{"name":"b","codec":"pad","width":3}]}}}}' &&
+		"$dump" made | jq -c .tables.n.keys.segments | head -n 1)"
 fail_with "--no-schema with CSV" 2 '^rowfs-load: --no-schema goes with lines of JSON' "$load" --no-schema --csv t t in
 fail_with "a table that is missing" 1 '^rowfs-load: in:2: table web: the store has none' bash -c "
 	'$BUILD/mkfs.rowfs' none && '$load' --no-schema none in"
@@ -170,13 +190,17 @@ make_store old "$old"
 "$load" old rows || die "no rows"
 make_store new "$new"
 check "a dump of 100,000 rows with history loads into a table of another design" bash -c "
-	'$dump' old t | '$load' --no-schema new"
+	'$dump' old t | '$load' new"
 check "as the same rows" bash -c "'$dump' new t | tail -n +3 | LC_ALL=C sort | cmp - want"
 check_eq "the newest comes first" "$(grep '"key":"7#' want | tail -n 1)" "$("$dump" new t 7 | sed -n 3p)"
 check "and back through a mount" bash -c "rm -r old && '$BUILD/mkfs.rowfs' --schema <(cat <<<'$old') old"
 mount_store old mnt
-check "of tables" bash -c "'$dump' new | '$load' --no-schema mnt && '$dump' mnt | tail -n +3 | LC_ALL=C sort | cmp - want"
+check "of tables" bash -c "'$dump' new | '$load' mnt && '$dump' mnt | tail -n +3 | LC_ALL=C sort | cmp - want"
 unmount_store mnt
+
+check "and into a plain table" bash -c "rm -r old && '$BUILD/mkfs.rowfs' --schema <(cat <<<'{\"tables\":{\"t\":{}}}') old &&
+	'$dump' new | '$load' old && '$dump' old | tail -n +3 | cmp - want"
+check_eq "which stays plain" null "$("$dump" old | head -n 1 | jq -c .tables.t.keys)"
 
 # The other way, in a mount.
 make_store both "$(jq -c --argjson new "$new" '.tables.new = $new.tables.t | .tables.old = .tables.t | del(.tables.t)' <<<"$old")"
