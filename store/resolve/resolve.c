@@ -28,16 +28,21 @@ enum {
 /* Of a group: keys and values that it puts. */
 #define RESOLVE_BYTES (256u << 10)
 
+/* The stored keys of a group in a salted table, and their order. */
+struct resolve_stored {
+	struct resolve_row {
+		struct wcs_slice key;
+		size_t index; /* in the group */
+	} order[RESOLVE_ROWS];
+	unsigned char keys[RESOLVE_BYTES + RESOLVE_ROWS * WCS_KEYS_SALT];
+};
+
 /* The edits of a batch. The store keeps the last one, with the arrays of small edits, for the next
  * batch. */
 struct resolve_edits {
 	uint64_t seen[RESOLVE_SEEN]; /* hashes of the group's rows, 0: none */
 	struct wcs_edit all[RESOLVE_ROWS];
-	struct resolve_row {
-		struct wcs_slice stored;
-		size_t index;
-	} order[RESOLVE_ROWS]; /* of a group in a salted table */
-	unsigned char rows[RESOLVE_BYTES + RESOLVE_ROWS * WCS_KEYS_SALT]; /* its stored keys */
+	struct resolve_stored *stored; /* NULL: no batch was of a salted table */
 };
 
 struct resolve {
@@ -49,13 +54,15 @@ struct resolve {
 	struct wcs_edit *edits;
 	uint64_t *seen;
 	struct resolve_row *order;
-	unsigned char *rows;
+	unsigned char *keys; /* room for the stored keys of a group */
 };
 
 void resolve_edits_free(struct resolve_edits *edits)
 {
 	for (size_t i = 0; edits != NULL && i < RESOLVE_ROWS; i++)
 		change_free(&edits->all[i]);
+	if (edits != NULL)
+		free(edits->stored);
 	free(edits);
 }
 
@@ -172,8 +179,8 @@ static int resolve_purge(struct change *c)
 
 static int resolve_compare(const void *a, const void *b)
 {
-	return wcs_slice_compare(((const struct resolve_row *)a)->stored,
-				 ((const struct resolve_row *)b)->stored);
+	return wcs_slice_compare(((const struct resolve_row *)a)->key,
+				 ((const struct resolve_row *)b)->key);
 }
 
 /* Decides the next n mutations. *made: how many before the first that fails, whose error is
@@ -244,7 +251,8 @@ static int resolve_apply(struct resolve *resolve, size_t n, bool alone, size_t *
 /* Applies the next group, or a mutation alone; *done becomes how many were applied. */
 static int resolve_next(struct resolve *resolve, size_t *done)
 {
-	unsigned char *bytes = resolve->rows;
+	const struct wcs_keys *keys = wcs_table_keys(resolve->table);
+	unsigned char *bytes = resolve->keys;
 	size_t n = resolve_group(resolve);
 	bool alone = n == 0;
 	int rc = 0;
@@ -252,10 +260,12 @@ static int resolve_next(struct resolve *resolve, size_t *done)
 	n += alone;
 	*done = 0;
 	for (size_t i = 0; i < n; i++) {
-		change_clear(&resolve->edits[i]);
-		resolve->edits[i].row =
-			salt_stored(wcs_table_keys(resolve->table), resolve->entries[i].row, bytes);
-		bytes += WCS_KEYS_SALT + resolve->entries[i].row.len;
+		struct wcs_edit *edit = &resolve->edits[i];
+
+		change_clear(edit);
+		edit->row = salt_stored(keys, resolve->entries[i].row, bytes);
+		if (edit->row.data == bytes)
+			bytes += edit->row.len;
 	}
 	if (alone)
 		rc = resolve_give(resolve);
@@ -270,8 +280,8 @@ int resolve_rows(const struct wcs_table *table, const struct wcs_view *view,
 		 struct wcs_entry *entries, size_t count, size_t *applied)
 {
 	struct wcs_edit alone = {.delete_row = false};
-	unsigned char row[WCS_ROW_KEY_MAX + WCS_KEYS_SALT];
-	struct resolve resolve = {.table = table, .view = view, .edits = &alone, .rows = row};
+	unsigned char key[WCS_ROW_KEY_MAX];
+	struct resolve resolve = {.table = table, .view = view, .edits = &alone, .keys = key};
 	struct resolve_edits *edits = NULL;
 	size_t done;
 	int rc = 0;
@@ -285,8 +295,16 @@ int resolve_rows(const struct wcs_table *table, const struct wcs_view *view,
 			return -ENOMEM;
 		resolve.edits = edits->all;
 		resolve.seen = edits->seen;
-		resolve.order = edits->order;
-		resolve.rows = edits->rows;
+	}
+	if (count > 1 && keys_salted(wcs_table_keys(table))) {
+		if (edits->stored == NULL)
+			edits->stored = malloc(sizeof(*edits->stored));
+		if (edits->stored == NULL) {
+			resolve_edits_free(edits);
+			return -ENOMEM;
+		}
+		resolve.order = edits->stored->order;
+		resolve.keys = edits->stored->keys;
 	}
 	for (int tries = 0; rc == 0 && *applied < count;) {
 		resolve.entries = entries + *applied;
