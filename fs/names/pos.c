@@ -3,7 +3,6 @@
 #include "fs/names/pos.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "fs/fs.h"
@@ -154,12 +153,6 @@ int pos_row_scan(const struct pos *pos, const struct wcs_filter *filter, struct 
 	end[pos->key_len] = 0;
 	shown.chain = pos->chain;
 	return wcs_scan_open(pos->table, &range, 1, &shown, scan);
-}
-
-int pos_value_open(const struct pos *pos, struct wcs_value **value)
-{
-	return (pos->raw ? wcs_value_open_stored : wcs_value_open)(
-		pos->table, pos_key(pos), pos->family, pos->qualifier, pos->ts, value);
 }
 
 /* The n-th cell of the row that a filter lets through, n from 1. */
@@ -324,21 +317,4 @@ int pos_exists(struct fs *fs, const struct pos *pos)
 		rc = 0;
 	memdir_path_clear(&path);
 	return rc;
-}
-
-void pos_path(const struct node *node, const char *name, char *path, size_t size)
-{
-	char buf[3800], component[SPELL_MAX], *at = buf + sizeof(buf);
-
-	for (; node->parent && at - buf > 2; node = node->parent) {
-		size_t len = spell_node(node, component);
-
-		if ((size_t)(at - buf) < len + 1)
-			len = (size_t)(at - buf) - 1;
-		at -= len;
-		memcpy(at, component, len);
-		*--at = '/';
-	}
-	snprintf(path, size, "%.*s%s%s", (int)(buf + sizeof(buf) - at), at, name ? "/" : "",
-		 name ? name : "");
 }

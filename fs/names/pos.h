@@ -60,7 +60,11 @@ static inline int pos_type(const struct pos *pos, enum wcs_type *type)
 }
 
 /* As wcs_value_open, of the cell. */
-int pos_value_open(const struct pos *pos, struct wcs_value **value);
+static inline int pos_value_open(const struct pos *pos, struct wcs_value **value)
+{
+	return (pos->raw ? wcs_value_open_stored : wcs_value_open)(
+		pos->table, pos_key(pos), pos->family, pos->qualifier, pos->ts, value);
+}
 
 /* Lets through the cells of the column. Borrows from pos and buf, which has room for
  * WCS_QUALIFIER_MAX + 1 bytes. */
@@ -92,9 +96,5 @@ int pos_delete(const struct pos *pos);
 
 /* The second newest cell of a column. -ENOENT: none. */
 int pos_older(const struct pos *pos, struct wcs_cell_info *info);
-
-/* The path of a node from the mount's root, for messages; name: of a child, or NULL. Cut to fit
- * size bytes. */
-void pos_path(const struct node *node, const char *name, char *path, size_t size);
 
 #endif

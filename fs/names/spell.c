@@ -3,6 +3,7 @@
 #include "fs/names/spell.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "lib/times.h"
@@ -372,4 +373,21 @@ size_t spell_node(const struct node *node, char *name)
 		dir.table = node_up(node, NODE_TABLE)->table;
 	}
 	return spell_child(&dir, node->kind, node_name(node), name);
+}
+
+void spell_path(const struct node *node, const char *name, char *path, size_t size)
+{
+	char buf[3800], component[SPELL_MAX], *at = buf + sizeof(buf);
+
+	for (; node->parent && at - buf > 2; node = node->parent) {
+		size_t len = spell_node(node, component);
+
+		if ((size_t)(at - buf) < len + 1)
+			len = (size_t)(at - buf) - 1;
+		at -= len;
+		memcpy(at, component, len);
+		*--at = '/';
+	}
+	snprintf(path, size, "%.*s%s%s", (int)(buf + sizeof(buf) - at), at, name ? "/" : "",
+		 name ? name : "");
 }

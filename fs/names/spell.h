@@ -62,6 +62,10 @@ size_t spell_child(const struct pos *dir, enum node_kind kind, struct wcs_slice 
 /* The same for a node. */
 size_t spell_node(const struct node *node, char *name);
 
+/* The path of a node from the mount's root, for messages; name: of a child, or NULL. Cut to fit
+ * size bytes. */
+void spell_path(const struct node *node, const char *name, char *path, size_t size);
+
 /* The i-th listed control file of a directory of that kind, and its name; false: none. */
 bool spell_control(enum node_kind dir, size_t i, enum control *control, const char **name);
 /* Does the directory hold nothing but these? */

@@ -180,7 +180,7 @@ int report(struct fs *fs, const struct node *node, const char *name, int line, i
 	va_start(args, format);
 	vsnprintf(reason, sizeof(reason), format, args);
 	va_end(args);
-	pos_path(node, name, path, sizeof(path));
+	spell_path(node, name, path, sizeof(path));
 	errors_add(fs->errors, path, line, reason);
 	snprintf(text, sizeof(text), "a request was refused: %s; /.rowfs/errors has the reason",
 		 strerror(-error));
@@ -243,7 +243,7 @@ void report_no_directory(struct fs *fs, const struct node *dir, const char *name
 			 "option autodir none is needed); the families of table %s, which are in "
 			 "rows, are: %s",
 			 wcs_table_name(table->table), list);
-	pos_path(dir, name, path, sizeof(path));
+	spell_path(dir, name, path, sizeof(path));
 	errors_miss(fs->errors, path, reason);
 }
 
