@@ -24,17 +24,12 @@ static struct names_families key_families(const struct wcs_table_schema *table)
 	return (struct names_families){key_has_family, (void *)(uintptr_t)table};
 }
 
-/* The most bytes of a key in store.h: the limit is that of the stored key. */
-static size_t key_max(const struct wcs_table_schema *table)
-{
-	return WCS_ROW_KEY_MAX - (table->keys && table->keys->buckets > 0 ? WCS_KEYS_SALT : 0);
-}
-
 static int key_fail_size(const struct program *program, const char *text,
 			 const struct wcs_table_schema *table)
 {
-	return program_fail(program, "%s: a row key has 1 to %zu bytes%s", text, key_max(table),
-			    key_max(table) < WCS_ROW_KEY_MAX ? " behind its salt" : "");
+	return program_fail(program, "%s: a row key has 1 to %zu bytes%s", text,
+			    wcs_keys_row_max(table->keys),
+			    wcs_keys_salted(table->keys) ? " behind its salt" : "");
 }
 
 char *key_path(struct wcs_slice key, const struct wcs_table_schema *table)
@@ -84,7 +79,7 @@ int key_parse(const struct program *program, const char *text, const struct wcs_
 	any.now = now.tv_sec * INT64_C(1000000) + now.tv_nsec / 1000;
 	rc = wcs_keys_parse(table->keys ? table->keys : &plain, 0,
 			    (struct wcs_slice){text, strlen(text)}, &any, bytes, &len, &fault);
-	if (rc || len == 0 || len > key_max(table)) {
+	if (rc || len == 0 || len > wcs_keys_row_max(table->keys)) {
 		free(bytes);
 		return rc == -EINVAL ? program_fail(program, "%s: %s", text, fault.text)
 				     : key_fail_size(program, text, table);
@@ -141,7 +136,7 @@ static int key_take(struct key_reader *reader, const char *component, size_t len
 	reader->len = (size_t)(to - reader->key) + count;
 	reader->name_len = 0;
 	reader->segment++;
-	return reader->len > key_max(reader->table) ? -ENAMETOOLONG : 0;
+	return reader->len > wcs_keys_row_max(reader->table->keys) ? -ENAMETOOLONG : 0;
 }
 
 /* Is this the one path of the key? It ends at len, and is in the text behind the table's name. */

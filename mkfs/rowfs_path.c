@@ -63,14 +63,8 @@ static int path_table(const struct path *path, const char *name, struct wcs_tabl
 static char *path_stored(const struct wcs_keys *keys, struct wcs_slice key)
 {
 	unsigned char stored[WCS_ROW_KEY_MAX];
-	size_t salt = 0;
 
-	if (keys && keys->buckets > 0) {
-		wcs_keys_salt(keys, wcs_keys_bucket(keys, key), stored);
-		salt = WCS_KEYS_SALT;
-	}
-	memcpy(stored + salt, key.data, key.len);
-	return wcs_text_encode((struct wcs_slice){stored, salt + key.len});
+	return wcs_text_encode(wcs_keys_stored(keys, key, stored));
 }
 
 /* Reads a key, or a path with its table, and prints it in the other form, if it should. */

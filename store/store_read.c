@@ -45,7 +45,7 @@ static int cell_open(struct wcs_table *table, bool raw, struct wcs_address at,
 		return rc;
 	view = table_view(table);
 	keys = raw ? NULL : wcs_table_keys(table);
-	rc = at.row.len > keys_row_max(keys) ? -ENAMETOOLONG : -ENOENT;
+	rc = at.row.len > wcs_keys_row_max(keys) ? -ENAMETOOLONG : -ENOENT;
 	if (rc == -ENOENT && family_of(table, at.family) != NULL)
 		rc = salt_cell(&table->store->engine, keys, &view, &at, info, made);
 	table_leave(table);
@@ -115,7 +115,7 @@ int wcs_key_get(struct wcs_table *table, struct wcs_slice key, struct wcs_key_in
 	view = table_view(table);
 	keys = wcs_table_keys(table);
 	rc = -ENAMETOOLONG;
-	if (key.len <= keys_row_max(keys))
+	if (key.len <= wcs_keys_row_max(keys))
 		rc = salt_key(&table->store->engine, keys, &view, table->id, key, table->delimiter,
 			      info);
 	table_leave(table);

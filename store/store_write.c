@@ -82,7 +82,7 @@ static size_t store_batch_good(const struct wcs_table *table, struct wcs_entry *
 		struct wcs_entry *entry = &entries[good];
 
 		*rc = store_check_row(entry->row);
-		if (*rc == 0 && entry->row.len > keys_row_max(wcs_table_keys(table)))
+		if (*rc == 0 && entry->row.len > wcs_keys_row_max(wcs_table_keys(table)))
 			*rc = -ENAMETOOLONG;
 		if (*rc == 0)
 			*rc = store_check_mutation(table, entry->mutation);
@@ -169,9 +169,9 @@ int wcs_cells_move(struct wcs_table *table, struct wcs_slice row, const struct w
 	if (rc != 0)
 		return rc;
 	view = table_view(table);
-	rc = row.len > keys_row_max(wcs_table_keys(table)) ? -ENAMETOOLONG
-	     : family_of(table, move->family) != NULL	   ? 0
-							   : -ENOENT;
+	rc = row.len > wcs_keys_row_max(wcs_table_keys(table)) ? -ENAMETOOLONG
+	     : family_of(table, move->family) != NULL	       ? 0
+							       : -ENOENT;
 	if (rc == 0) {
 		rc = resolve_move(table, &view, row, move, &made, &hidden);
 		if (rc == 0 && hidden)

@@ -79,7 +79,7 @@ static int collector_slice(struct wcs_collector *collector, struct wcs_table *ta
 		collector->slice.done = true;
 	pthread_mutex_unlock(&store->collecting);
 	collector->row = (struct wcs_slice){collector->slice.row, collector->slice.row_len};
-	if (keys_salted(wcs_table_keys(table)) && collector->row.len > WCS_KEYS_SALT)
+	if (wcs_keys_salted(wcs_table_keys(table)) && collector->row.len > WCS_KEYS_SALT)
 		collector->row = salt_stripped(collector->row);
 	table_leave(table);
 	wcs_policies_drop(policies);

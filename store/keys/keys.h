@@ -135,13 +135,26 @@ char *wcs_keys_json(const struct wcs_keys *keys);
 int wcs_keys_json_parse(const char *text, size_t len, struct wcs_keys *keys,
 			struct wcs_fault *fault);
 
-/* ---- salt.c ---- */
+/* ---- salt.c: keys NULL or without a salt, where not said otherwise ---- */
+static inline bool wcs_keys_salted(const struct wcs_keys *keys)
+{
+	return keys != NULL && keys->buckets > 0;
+}
+/* The bytes of the longest key, whose stored key is within WCS_ROW_KEY_MAX. */
+static inline size_t wcs_keys_row_max(const struct wcs_keys *keys)
+{
+	return wcs_keys_salted(keys) ? WCS_ROW_KEY_MAX - WCS_KEYS_SALT : WCS_ROW_KEY_MAX;
+}
+/* The stored key of a key within wcs_keys_row_max: in bytes, which have room for WCS_ROW_KEY_MAX,
+ * or the key itself, if there is no salt. */
+struct wcs_slice wcs_keys_stored(const struct wcs_keys *keys, struct wcs_slice key,
+				 unsigned char *bytes);
 /* The bucket of a key: its salt in digits. keys has a salt. */
 unsigned int wcs_keys_bucket(const struct wcs_keys *keys, struct wcs_slice key);
 /* Writes the salt of a bucket: WCS_KEYS_SALT bytes. */
 void wcs_keys_salt(const struct wcs_keys *keys, unsigned int bucket, unsigned char *salt);
-/* The key of a stored key: what is behind its salt; all of it where the table has no salt (keys may
- * be NULL), or the key has not its own. */
+/* The key of a stored key: what is behind its salt; all of it where the table has no salt, or the
+ * key has not its own. */
 struct wcs_slice wcs_keys_unsalted(const struct wcs_keys *keys, struct wcs_slice stored);
 /* The bucket to which all keys of the range belong, or -1: several. */
 int wcs_keys_range_bucket(const struct wcs_keys *keys, const struct wcs_range *range);

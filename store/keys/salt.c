@@ -55,6 +55,17 @@ struct wcs_slice wcs_keys_unsalted(const struct wcs_keys *keys, struct wcs_slice
 	return memcmp(stored.data, salt, WCS_KEYS_SALT) == 0 ? key : stored;
 }
 
+struct wcs_slice wcs_keys_stored(const struct wcs_keys *keys, struct wcs_slice key,
+				 unsigned char *bytes)
+{
+	if (!wcs_keys_salted(keys))
+		return key;
+	wcs_keys_salt(keys, wcs_keys_bucket(keys, key), bytes);
+	if (key.len > 0)
+		memcpy(bytes + WCS_KEYS_SALT, key.data, key.len);
+	return (struct wcs_slice){bytes, WCS_KEYS_SALT + key.len};
+}
+
 /* Is that the range of one key: does it end at the key with a NUL behind it? */
 static bool salt_is_one(const struct wcs_range *range)
 {

@@ -6,23 +6,12 @@
 
 #include "store/keys/salt_ranges.h"
 
-struct wcs_slice salt_stored(const struct wcs_keys *keys, struct wcs_slice key,
-			     unsigned char *bytes)
-{
-	if (!keys_salted(keys))
-		return key;
-	wcs_keys_salt(keys, wcs_keys_bucket(keys, key), bytes);
-	if (key.len > 0)
-		memcpy(bytes + WCS_KEYS_SALT, key.data, key.len);
-	return (struct wcs_slice){bytes, WCS_KEYS_SALT + key.len};
-}
-
-/* No key is longer than keys_row_max: a longer bound comes behind its beginning of that length, and
- * before all longer keys of that beginning. */
+/* No key is longer than wcs_keys_row_max: a longer bound comes behind its beginning of that length,
+ * and before all longer keys of that beginning. */
 struct wcs_slice salt_bound(const struct wcs_keys *keys, unsigned int bucket,
 			    struct wcs_slice bound, unsigned char *bytes)
 {
-	size_t len = bound.len, max = keys_row_max(keys);
+	size_t len = bound.len, max = wcs_keys_row_max(keys);
 
 	wcs_keys_salt(keys, bucket, bytes);
 	if (bound.data == NULL) {
@@ -48,12 +37,6 @@ unsigned int salt_bucket(struct wcs_slice stored)
 	const unsigned char *bytes = stored.data;
 
 	return salt_digit(bytes[0]) << 4 | salt_digit(bytes[1]);
-}
-
-bool salt_is_right(const struct wcs_keys *keys, struct wcs_slice stored)
-{
-	return stored.len > WCS_KEYS_SALT &&
-	       salt_bucket(stored) == wcs_keys_bucket(keys, salt_stripped(stored));
 }
 
 /* ---- Ranges ------------------------------------------------------------------------------ */

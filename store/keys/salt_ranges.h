@@ -5,27 +5,15 @@
 
 #include "store/keys/keys.h"
 
-static inline bool keys_salted(const struct wcs_keys *keys)
-{
-	return keys != NULL && keys->buckets > 0;
-}
-
-/* The bytes of the longest key, whose stored key is within WCS_ROW_KEY_MAX. */
-static inline size_t keys_row_max(const struct wcs_keys *keys)
-{
-	return keys_salted(keys) ? WCS_ROW_KEY_MAX - WCS_KEYS_SALT : WCS_ROW_KEY_MAX;
-}
-
-/* The stored key of a row, which is within keys_row_max: in bytes, which have room for
- * WCS_ROW_KEY_MAX, or the key itself, if there is no salt. */
-struct wcs_slice salt_stored(const struct wcs_keys *keys, struct wcs_slice key,
-			     unsigned char *bytes);
 /* The bound among the stored keys of a bucket (data NULL: the bucket's end), in bytes, which have
  * room for WCS_ROW_KEY_MAX + 1. */
 struct wcs_slice salt_bound(const struct wcs_keys *keys, unsigned int bucket,
 			    struct wcs_slice bound, unsigned char *bytes);
 /* Has the stored key its own salt? */
-bool salt_is_right(const struct wcs_keys *keys, struct wcs_slice stored);
+static inline bool salt_is_right(const struct wcs_keys *keys, struct wcs_slice stored)
+{
+	return wcs_keys_unsalted(keys, stored).len < stored.len;
+}
 /* The key of a stored key that has a salt. */
 static inline struct wcs_slice salt_stripped(struct wcs_slice stored)
 {

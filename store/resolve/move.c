@@ -224,7 +224,7 @@ int resolve_move(const struct wcs_table *table, const struct wcs_view *view, str
 	const struct wcs_gc *gc = wcs_view_gc(view, asked->family);
 	bool stamp = asked->kind == WCS_MOVE_STAMP;
 	unsigned char bytes[WCS_ROW_KEY_MAX];
-	struct wcs_edit edit = {.row = salt_stored(wcs_table_keys(table), row, bytes)};
+	struct wcs_edit edit = {.row = wcs_keys_stored(wcs_table_keys(table), row, bytes)};
 	struct move move;
 	int rc = -EAGAIN;
 

@@ -188,7 +188,7 @@ static int resolve_compare(const void *a, const void *b)
 static int resolve_decide(struct resolve *resolve, struct wcs_rows *rows, size_t n, bool alone,
 			  struct change *c, size_t *made)
 {
-	bool sorts = n > 1 && keys_salted(wcs_table_keys(resolve->table));
+	bool sorts = n > 1 && wcs_keys_salted(wcs_table_keys(resolve->table));
 	int rc = 0;
 
 	for (size_t i = 0; i < n && sorts; i++)
@@ -263,7 +263,7 @@ static int resolve_next(struct resolve *resolve, size_t *done)
 		struct wcs_edit *edit = &resolve->edits[i];
 
 		change_clear(edit);
-		edit->row = salt_stored(keys, resolve->entries[i].row, bytes);
+		edit->row = wcs_keys_stored(keys, resolve->entries[i].row, bytes);
 		if (edit->row.data == bytes)
 			bytes += edit->row.len;
 	}
@@ -296,7 +296,7 @@ int resolve_rows(const struct wcs_table *table, const struct wcs_view *view,
 		resolve.edits = edits->all;
 		resolve.seen = edits->seen;
 	}
-	if (count > 1 && keys_salted(wcs_table_keys(table))) {
+	if (count > 1 && wcs_keys_salted(wcs_table_keys(table))) {
 		if (edits->stored == NULL)
 			edits->stored = malloc(sizeof(*edits->stored));
 		if (edits->stored == NULL) {

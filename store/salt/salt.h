@@ -23,7 +23,7 @@ int salt_merge(const struct wcs_engine *engine, const struct wcs_keys *keys,
 	       const struct wcs_filter *filter, struct wcs_scan **scan);
 
 /* ---- salt_read.c ---- */
-/* As engine_cell and engine_key, of rows within keys_row_max. */
+/* As engine_cell and engine_key, of rows within wcs_keys_row_max. */
 int salt_cell(const struct wcs_engine *engine, const struct wcs_keys *keys,
 	      const struct wcs_view *view, const struct wcs_address *at, struct wcs_cell_info *info,
 	      struct wcs_value **value);

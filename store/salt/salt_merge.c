@@ -32,7 +32,7 @@ static int merge_rest(struct merge *merge)
 {
 	const struct wcs_cell *last = &merge->reader.cell;
 	struct wcs_scan *of = merge->of;
-	struct wcs_slice stored = salt_stored(merge->keys, merge_row_key(merge), merge->bytes);
+	struct wcs_slice stored = wcs_keys_stored(merge->keys, merge_row_key(merge), merge->bytes);
 	char family[WCS_FAMILY_NAME_MAX + 1];
 	struct wcs_cell cell;
 	int rc;
@@ -129,7 +129,7 @@ static int merge_enter_row(struct merge *merge, struct wcs_cell *cell)
 	merge->entering = false;
 	if (place == merge->count || merge->buckets[place].state == MERGE_EMPTY)
 		return 0;
-	stored = salt_stored(merge->keys, row, merge->bytes);
+	stored = wcs_keys_stored(merge->keys, row, merge->bytes);
 	merge->hand = false;
 	rc = merge->of->backend->scan_enter(
 		merge->of, stored, merge->family[0] != '\0' ? merge->family : NULL, merge->column);
@@ -279,7 +279,7 @@ static int merge_enter_present(struct merge *merge, const char *family, struct w
 	merge->skip = found ? WCS_PART_TS : WCS_PART_ROW;
 	if (merge->from == MERGE_ROOT)
 		return 1;
-	stored = salt_stored(merge->keys, merge_row_key(merge), merge->bytes);
+	stored = wcs_keys_stored(merge->keys, merge_row_key(merge), merge->bytes);
 	merge->hand = false;
 	rc = merge->of->backend->scan_enter(merge->of, stored, family, qualifier);
 	return rc < 0 ? rc : 1;
@@ -294,7 +294,7 @@ static int merge_enter(struct wcs_scan *base, struct wcs_slice row, const char *
 
 	if (rc < 0)
 		return rc;
-	if (row.len > keys_row_max(merge->keys)) /* there is no such row */
+	if (row.len > wcs_keys_row_max(merge->keys)) /* there is no such row */
 		return merge_seek(base, row);
 	if (merge->from != MERGE_NONE && rc > 0 &&
 	    wcs_slice_compare(row, merge_row_key(merge)) == 0) {

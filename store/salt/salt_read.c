@@ -16,7 +16,7 @@ int salt_cell(const struct wcs_engine *engine, const struct wcs_keys *keys,
 	unsigned char bytes[WCS_ROW_KEY_MAX];
 	struct wcs_address stored = *at;
 
-	stored.row = salt_stored(keys, at->row, bytes);
+	stored.row = wcs_keys_stored(keys, at->row, bytes);
 	return engine_cell(engine, view, &stored, info, value);
 }
 
@@ -97,7 +97,7 @@ int salt_key(const struct wcs_engine *engine, const struct wcs_keys *keys,
 	size_t len = key.len;
 	int rc;
 
-	if (!keys_salted(keys))
+	if (!wcs_keys_salted(keys))
 		return engine_key(engine, view, table, key, delimiter, info);
 	for (int i = 0; i < 3 && len > 0; i++)
 		memcpy(bounds[i], key.data, len);
@@ -106,7 +106,7 @@ int salt_key(const struct wcs_engine *engine, const struct wcs_keys *keys,
 	bounds[2][len] = (unsigned char)(delimiter + 1);
 	ranges[0] = (struct wcs_range){{bounds[0], len}, {bounds[0], len + 1}};
 	ranges[1] = (struct wcs_range){{bounds[1], len + 1}, {bounds[2], len + 1}};
-	search.stored = salt_stored(keys, key, bytes);
+	search.stored = wcs_keys_stored(keys, key, bytes);
 	if (wcs_keys_range_bucket(keys, &ranges[1]) >= 0) { /* it is the row's own, too */
 		rc = engine_key(engine, view, table, search.stored, delimiter, &search.info);
 		search.info.row = search.info.row && len > 0;
@@ -128,13 +128,14 @@ int salt_drop(const struct wcs_engine *engine, const struct wcs_keys *keys, uint
 	struct wcs_slice stored;
 	int rc;
 
-	if (!keys_salted(keys) || (row == NULL && range->start.len == 0 && range->end.data == NULL))
+	if (!wcs_keys_salted(keys) ||
+	    (row == NULL && range->start.len == 0 && range->end.data == NULL))
 		return engine_drop(engine, table, row, range, 1);
 	rc = salt_ranges_init(&ranges, keys, range, 1);
 	if (rc != 0)
 		return rc;
 	if (row != NULL)
-		stored = salt_stored(keys, *row, bytes);
+		stored = wcs_keys_stored(keys, *row, bytes);
 	rc = engine_drop(engine, table, row != NULL ? &stored : NULL, ranges.ranges, ranges.count);
 	free(ranges.ranges);
 	return rc;

@@ -45,7 +45,7 @@ static int one_enter(struct wcs_scan *base, struct wcs_slice row, const char *fa
 	struct one_scan *scan = (struct one_scan *)base;
 	unsigned char bytes[WCS_ROW_KEY_MAX + 1];
 
-	if (row.len > keys_row_max(scan->keys)) /* there is no such row */
+	if (row.len > wcs_keys_row_max(scan->keys)) /* there is no such row */
 		return one_seek(base, row);
 	return scan->of->backend->scan_enter(
 		scan->of, salt_bound(scan->keys, scan->bucket, row, bytes), family, qualifier);
@@ -106,7 +106,7 @@ int salt_scan(const struct wcs_engine *engine, const struct wcs_keys *keys,
 	struct salt_ranges stored;
 	int rc;
 
-	if (!keys_salted(keys))
+	if (!wcs_keys_salted(keys))
 		return engine_scan(engine, view, table, ranges, range_count, filter, scan);
 	rc = salt_ranges_init(&stored, keys, ranges, range_count);
 	if (rc != 0)

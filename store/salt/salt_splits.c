@@ -66,7 +66,7 @@ int salt_splits(const struct wcs_engine *engine, const struct wcs_keys *keys, ui
 
 	if (backend->splits == NULL)
 		return 0;
-	if (!keys_salted(keys))
+	if (!wcs_keys_salted(keys))
 		return backend->splits(engine->db, table, range, 1, max, each, ctx);
 	rc = salt_ranges_init(&ranges, keys, range, 1);
 	if (rc != 0)

@@ -57,7 +57,7 @@ int wcs_rows_drop(struct wcs_table *table, const struct wcs_slice *key)
 	if (rc != 0)
 		return rc;
 	rc = table->protected ? -EPERM : wcs_subtree_init(&subtree, key, table->delimiter);
-	if (rc == 0 && row != NULL && row->len > keys_row_max(wcs_table_keys(table)))
+	if (rc == 0 && row != NULL && row->len > wcs_keys_row_max(wcs_table_keys(table)))
 		rc = -ENAMETOOLONG;
 	if (rc == 0)
 		rc = salt_drop(&table->store->engine, wcs_table_keys(table), table->id, row,

@@ -11,8 +11,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "store/leveldb/extent.h"
 #include "store/keys/keys.h"
+#include "store/leveldb/extent.h"
 #include "store/rows.h"
 
 enum { CELLS_LOST_MAX = 4096 /* families of one table that are reported one by one */ };
