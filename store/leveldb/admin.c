@@ -7,7 +7,6 @@
  * family must not be gone while its cells are back.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "store/leveldb/engine.h"
@@ -38,7 +37,7 @@ int ldb_admin_load(void *engine,
 		if (rc == -EIO)
 			ldb_db_damaged(db, "the description of a table");
 		if (rc == -EPROTO)
-			ldb_db_log(db, WCS_LOG_ERROR, "table %" PRIu32 ": " LDB_RECORD_NEWER, id);
+			ldb_record_newer(data, len, id, db->newer);
 		if (rc)
 			break;
 		rc = each(ctx, id, &schema);

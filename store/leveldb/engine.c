@@ -196,8 +196,6 @@ static const char *engine_advice(int rc, const char *text)
 	case -ENOSPC:
 		return "; make some room on that medium, which the engine needs to start, and try "
 		       "again";
-	case -EPROTO:
-		return "; " LDB_RECORD_NEWER;
 	default:
 		return "";
 	}
@@ -331,9 +329,12 @@ int ldb_engine_open(const char *path, const struct wcs_options *options, void **
 		*engine = db;
 		goto out;
 	}
+	if (rc == -EPROTO)
+		wcs_fault_set(fault, rc, "%s: %s", directory_name(data), db->newer);
+	else
+		wcs_fault_set(fault, rc, "%s: cannot be read: %s%s", directory_name(data),
+			      strerror(-rc), engine_advice(rc, ""));
 	ldb_engine_close_raw(db);
-	wcs_fault_set(fault, rc, "%s: cannot be read: %s%s", directory_name(data), strerror(-rc),
-		      engine_advice(rc, ""));
 	ldb_files_blame(data, rc, fault);
 out:
 	free(data);

@@ -83,6 +83,7 @@ struct ldb {
 	/* Set at open. */
 	size_t cache_bytes;
 	uint64_t table_bytes, buffer_bytes; /* about, of a table; of one on level 0 */
+	char newer[LDB_RECORD_WHY];	    /* why ldb_admin_load gave -EPROTO */
 
 	_Atomic(struct ldb_rows *) spare;  /* memory of the last change of rows */
 	atomic_bool failed;		   /* a write failed: there are no more writes */

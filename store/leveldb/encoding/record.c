@@ -19,6 +19,8 @@
 #include "store/leveldb/encoding/record.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -328,6 +330,23 @@ int ldb_record_table_decode(const void *record, size_t len, struct wcs_table_sch
 	else
 		*schema = made;
 	return rc;
+}
+
+void ldb_record_newer(const void *record, size_t len, uint32_t id, char why[LDB_RECORD_WHY])
+{
+	struct ldb_rest rest = {record, len};
+	char name[WCS_TABLE_NAME_MAX + 1];
+	const unsigned char *data = ldb_rest_take(&rest, 10);
+
+	if (data && data[0] <= RECORD_TABLE_KEYS_PROTECTED &&
+	    record_name(&rest, name, WCS_TABLE_NAME_MAX) && wcs_table_name_valid(name))
+		snprintf(why, LDB_RECORD_WHY,
+			 "table %s: its key design has a codec that this program does not know; "
+			 "use a newer rowfs",
+			 name);
+	else
+		snprintf(why, LDB_RECORD_WHY,
+			 "table %" PRIu32 ": a newer program described it; use a newer rowfs", id);
 }
 
 void ldb_record_table_clear(struct wcs_table_schema *schema)

@@ -53,14 +53,15 @@ struct ldb_drop {
 size_t ldb_record_drop(unsigned char *to, const struct ldb_drop *drop);
 int ldb_record_drop_decode(const void *data, size_t len, struct ldb_drop *drop);
 
-/* Why the description of a table cannot be used (-EPROTO). */
-#define LDB_RECORD_NEWER "a newer program described a table; use a newer rowfs"
-
 /* A table's description. The caller frees the bytes; NULL: no memory. */
 unsigned char *ldb_record_table(const struct wcs_table_schema *schema, size_t *len);
 /* Fills schema, to be released with ldb_record_table_clear. -EPROTO: a newer program's, with
  * another version or codec. */
 int ldb_record_table_decode(const void *data, size_t len, struct wcs_table_schema *schema);
 void ldb_record_table_clear(struct wcs_table_schema *schema);
+/* Says why a description cannot be decoded (-EPROTO), with the name of the table where this program
+ * can read it, else with its id. */
+#define LDB_RECORD_WHY 160
+void ldb_record_newer(const void *data, size_t len, uint32_t id, char why[LDB_RECORD_WHY]);
 
 #endif

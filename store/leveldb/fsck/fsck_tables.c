@@ -94,9 +94,12 @@ static int tables_decode(struct ldb_fsck *f, uint32_t id, struct wcs_slice recor
 {
 	int rc = ldb_record_table_decode(record.data, record.len, schema);
 	const struct wcs_family *families;
+	char why[LDB_RECORD_WHY];
 
-	if (rc == -EPROTO)
-		wcs_fault_set(f->fsck->fault, rc, "table %" PRIu32 ": " LDB_RECORD_NEWER, id);
+	if (rc == -EPROTO) {
+		ldb_record_newer(record.data, record.len, id, why);
+		wcs_fault_set(f->fsck->fault, rc, "%s", why);
+	}
 	if (rc)
 		return rc;
 	*wrong = NULL;
