@@ -3,16 +3,16 @@
  * The scan of several buckets: one scan of the engine over all of them, whose rows are merged in
  * the order of their keys.
  *
- * - The engine's scan is at one place at a time. Each bucket therefore has a chunk of rows that
- *   were copied ahead (salt_chunk.h), filled by one seek and a run of steps. A chunk takes a few
+ * - The engine's scan is at one place at a time. Each bucket therefore has a buffer of rows that
+ *   were copied ahead (salt_buffer.h), filled by one seek and a run of steps. A buffer takes a few
  *   rows at first, one behind a seek, and twice as many each time it is filled again.
  * - A heap has the buckets by the key of their next row; its root is the bucket whose row is being
  *   given.
- * - A row that does not fit into a chunk is cut there, and a large value is not in it. Where the
+ * - A row that does not fit into a buffer is cut there, and a large value is not in it. Where the
  *   caller wants more, the engine's scan goes to the last cell given, and the rest of the row comes
  *   from it directly.
- * - The engine's cell that ended a chunk or a row is in hand until the engine moves. It is the next
- *   row of its bucket, and shows that the buckets before have none.
+ * - The engine's cell that ended a buffer or a row is in hand until the engine moves. It is the
+ * next row of its bucket, and shows that the buckets before have none.
  * - A row without its own salt is passed over, and counted.
  *
  * "Behind" and "before" are in the scan's order.
@@ -56,11 +56,11 @@ static int merge_rest(struct merge *merge)
 	return rc < 0 ? rc : 0;
 }
 
-/* The next cell of the present row from its chunk. 1: there; 0: the row ends, or the rest is the
+/* The next cell of the present row from its buffer. 1: there; 0: the row ends, or the rest is the
  * engine's. */
-static int merge_read_chunk(struct merge *merge, struct wcs_cell *cell)
+static int merge_read_buffer(struct merge *merge, struct wcs_cell *cell)
 {
-	while (salt_chunk_read(merge_root(merge), &merge->reader, cell)) {
+	while (salt_buffer_read(merge_root(merge), &merge->reader, cell)) {
 		if (cell->differs < merge->differs)
 			merge->differs = cell->differs;
 		if (merge->skip < WCS_PART_TS && merge->differs > merge->skip)
@@ -97,8 +97,8 @@ static int merge_read(struct merge *merge, struct wcs_cell *cell)
 	if (merge->skip == WCS_PART_ROW || merge->from == MERGE_NONE)
 		return 0;
 	if (merge->from == MERGE_ROOT) {
-		rc = merge_read_chunk(merge, cell);
-		if (rc > 0 || !salt_chunk_is_cut(merge_root(merge)))
+		rc = merge_read_buffer(merge, cell);
+		if (rc > 0 || !salt_buffer_is_cut(merge_root(merge)))
 			return rc;
 		rc = merge_rest(merge);
 	}
@@ -165,7 +165,7 @@ static int merge_next_row(struct merge *merge)
 	if (rc != 0 || merge->heap_count == 0)
 		return rc;
 	merge_set_row(merge, MERGE_ROOT, merge->heap[0], merge_root(merge)->row);
-	salt_chunk_start(merge_root(merge), &merge->reader);
+	salt_buffer_start(merge_root(merge), &merge->reader);
 	return 1;
 }
 
@@ -213,8 +213,8 @@ static void bucket_seek(const struct merge *merge, struct merge_bucket *bucket,
 
 	if (bucket->state == MERGE_EMPTY || (bucket->state == MERGE_DONE && ahead))
 		return;
-	while (there && merge_passes(merge, bucket->chunk.row, target))
-		there = salt_chunk_next(&bucket->chunk);
+	while (there && merge_passes(merge, bucket->buffer.row, target))
+		there = salt_buffer_next(&bucket->buffer);
 	if (there)
 		return;
 	if (bucket->state == MERGE_READY && ahead && bucket->last) {
@@ -260,7 +260,7 @@ static int merge_seek(struct wcs_scan *base, struct wcs_slice row)
 	return 0;
 }
 
-/* Enters the present row, whose cells are in the chunk or come from the engine. 1: done; 0: it
+/* Enters the present row, whose cells are in the buffer or come from the engine. 1: done; 0: it
  * cannot be; or an error. */
 static int merge_enter_present(struct merge *merge, const char *family, struct wcs_slice qualifier)
 {
@@ -271,10 +271,10 @@ static int merge_enter_present(struct merge *merge, const char *family, struct w
 	merge->given = false;
 	merge->differs = WCS_PART_ROW;
 	if (merge->from == MERGE_ROOT && family == NULL)
-		salt_chunk_start(merge_root(merge), &merge->reader);
+		salt_buffer_start(merge_root(merge), &merge->reader);
 	else if (merge->from == MERGE_ROOT)
-		found = salt_chunk_enter(merge_root(merge), &merge->reader, name, qualifier);
-	if (!found && salt_chunk_is_cut(merge_root(merge)))
+		found = salt_buffer_enter(merge_root(merge), &merge->reader, name, qualifier);
+	if (!found && salt_buffer_is_cut(merge_root(merge)))
 		return 0;
 	merge->skip = found ? WCS_PART_TS : WCS_PART_ROW;
 	if (merge->from == MERGE_ROOT)
@@ -364,7 +364,7 @@ static void merge_close(struct wcs_scan *base)
 	if (merge->of != NULL)
 		merge->of->backend->scan_close(merge->of);
 	for (size_t place = 0; place < merge->count; place++)
-		salt_chunk_free(&merge->buckets[place].chunk);
+		salt_buffer_free(&merge->buckets[place].buffer);
 	free(merge);
 }
 
@@ -388,7 +388,7 @@ static void merge_init(struct merge *merge, const struct salt_ranges *ranges)
 		merge->buckets[place] = (struct merge_bucket){
 			.number = ranges->buckets[i],
 			.rows = merge->each == WCS_EACH_CELL ? MERGE_FIRST : 1,
-			.chunk.most = room < MERGE_CHUNK ? room : MERGE_CHUNK};
+			.buffer.most = room < MERGE_BUFFER ? room : MERGE_BUFFER};
 		merge->place_of[ranges->buckets[i]] = place;
 	}
 }

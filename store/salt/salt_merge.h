@@ -5,20 +5,20 @@
 #ifndef WCS_SALT_MERGE_H
 #define WCS_SALT_MERGE_H
 
-#include "store/salt/salt_chunk.h"
+#include "store/salt/salt_buffer.h"
 
 enum {
-	MERGE_MEMORY = 2 << 20, /* bytes of all chunks */
-	MERGE_CHUNK = 64 << 10, /* bytes of one, at most */
-	MERGE_FIRST = 8,	/* rows of the first one, of a scan that reads whole rows */
-	MERGE_ROWS = 1 << 16,	/* of one, at most */
+	MERGE_MEMORY = 2 << 20,	 /* bytes of all buffers */
+	MERGE_BUFFER = 64 << 10, /* bytes of one, at most */
+	MERGE_FIRST = 8,	 /* rows of the first one, of a scan that reads whole rows */
+	MERGE_ROWS = 1 << 16,	 /* of one, at most */
 	MERGE_BOUND = WCS_ROW_KEY_MAX + 1,
 };
 
 /* The next row of a bucket. */
 enum merge_state {
 	MERGE_UNKNOWN, /* it is the first row from the scan's target on */
-	MERGE_READY,   /* it is in the chunk */
+	MERGE_READY,   /* it is in the buffer */
 	MERGE_DONE,    /* there is none */
 	MERGE_EMPTY,   /* there is no row in the bucket at all */
 };
@@ -26,15 +26,15 @@ enum merge_state {
 struct merge_bucket {
 	enum merge_state state;
 	unsigned int number;
-	bool last;	   /* no row is behind those of the chunk */
-	unsigned int rows; /* that the chunk takes next time */
-	struct salt_chunk chunk;
+	bool last;	   /* no row is behind those of the buffer */
+	unsigned int rows; /* that the buffer takes next time */
+	struct salt_buffer buffer;
 };
 
 /* The source of the present row's cells. */
 enum merge_row {
 	MERGE_NONE,  /* no row is being given */
-	MERGE_ROOT,  /* the chunk of the heap's root */
+	MERGE_ROOT,  /* the buffer of the heap's root */
 	MERGE_REST,  /* the engine, of the same row */
 	MERGE_ALONE, /* the engine, of a row that was entered */
 };
@@ -49,16 +49,16 @@ struct merge {
 	int state; /* 1: under way; else the result of every further call */
 
 	enum merge_row from;
-	struct salt_chunk_reader reader; /* of the row of the root */
-	bool given;			 /* `cell` is the last one given */
-	bool entering;			 /* the row and column below are next */
-	bool hand;			 /* hand_cell is the engine's last, or its end */
-	bool placed;			 /* there is a target */
-	bool positioned;		 /* there is a position */
-	bool passed;			 /* it is a row that was given to its end */
-	bool unknown;			 /* buckets may be MERGE_UNKNOWN */
-	enum wcs_part skip;		 /* the next cell differs in it; WCS_PART_TS: any cell */
-	enum wcs_part differs;		 /* from the last cell given */
+	struct salt_buffer_reader reader; /* of the row of the root */
+	bool given;			  /* `cell` is the last one given */
+	bool entering;			  /* the row and column below are next */
+	bool hand;			  /* hand_cell is the engine's last, or its end */
+	bool placed;			  /* there is a target */
+	bool positioned;		  /* there is a position */
+	bool passed;			  /* it is a row that was given to its end */
+	bool unknown;			  /* buckets may be MERGE_UNKNOWN */
+	enum wcs_part skip;		  /* the next cell differs in it; WCS_PART_TS: any cell */
+	enum wcs_part differs;		  /* from the last cell given */
 	struct wcs_cell cell, hand_cell;
 	size_t hand_from, hand_at; /* places of buckets in the scan's order: where the engine's run
 				    * began, and where it is; count: at the end */
@@ -108,10 +108,10 @@ int merge_step(struct merge *merge, struct wcs_cell *cell);
  * began. */
 void merge_take(struct merge *merge, size_t from, const struct wcs_cell *cell);
 
-/* The chunk of the heap's root. */
-static inline struct salt_chunk *merge_root(struct merge *merge)
+/* The buffer of the heap's root. */
+static inline struct salt_buffer *merge_root(struct merge *merge)
 {
-	return &merge->buckets[merge->heap[0]].chunk;
+	return &merge->buckets[merge->heap[0]].buffer;
 }
 /* Finds the next row of each bucket, and makes the heap of them. 0 or an error. */
 int merge_make_heap(struct merge *merge);

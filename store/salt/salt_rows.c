@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The next rows of the buckets of a merge: the chunks that have them, and the heap that orders the
+/* The next rows of the buckets of a merge: the buffers that have them, and the heap that orders the
  * buckets: see salt_merge.c. */
 #include <errno.h>
 #include <stdatomic.h>
@@ -38,7 +38,7 @@ void merge_take(struct merge *merge, size_t from, const struct wcs_cell *cell)
 	merge->hand_at = merge->place_of[salt_bucket(cell->row)];
 }
 
-/* ---- Chunks ------------------------------------------------------------------------------ */
+/* ---- Buffers ------------------------------------------------------------------------------ */
 
 /* Is the cell in hand the first one of the bucket from the target on? */
 static bool rows_hand_is_next(const struct merge *merge, size_t place, struct wcs_slice target)
@@ -48,7 +48,7 @@ static bool rows_hand_is_next(const struct merge *merge, size_t place, struct wc
 		!merge_passes(merge, salt_stripped(merge->hand_cell.row), target));
 }
 
-/* Reads the first cell for a chunk. 1, 0 or an error. */
+/* Reads the first cell for a buffer. 1, 0 or an error. */
 static int rows_begin(struct merge *merge, size_t place, struct wcs_slice target,
 		      struct wcs_cell *cell)
 {
@@ -63,21 +63,21 @@ static int rows_begin(struct merge *merge, size_t place, struct wcs_slice target
 	return rc == 0 ? merge_step(merge, cell) : rc;
 }
 
-/* Begins a row of the chunk, or passes over it. False: the chunk has enough rows. */
+/* Begins a row of the buffer, or passes over it. False: the buffer has enough rows. */
 static bool rows_begin_row(struct merge *merge, struct merge_bucket *bucket,
 			   const struct wcs_cell *cell, bool *passed)
 {
-	if (bucket->chunk.rows >= bucket->rows)
+	if (bucket->buffer.rows >= bucket->rows)
 		return false;
 	*passed = !salt_is_right(merge->keys, cell->row);
 	if (!*passed)
-		return salt_chunk_row(&bucket->chunk, salt_stripped(cell->row));
+		return salt_buffer_row(&bucket->buffer, salt_stripped(cell->row));
 	atomic_fetch_add_explicit(merge->missalted, 1, memory_order_relaxed);
 	merge->of->backend->scan_skip(merge->of, WCS_PART_ROW);
 	return true;
 }
 
-/* Copies rows into the chunk, from the engine's cell on, until it has enough or the bucket ends. 0
+/* Copies rows into the buffer, from the engine's cell on, until it has enough or the bucket ends. 0
  * or an error. */
 static int rows_copy(struct merge *merge, size_t place, int rc, struct wcs_cell *cell)
 {
@@ -88,27 +88,27 @@ static int rows_copy(struct merge *merge, size_t place, int rc, struct wcs_cell 
 		if (merge->place_of[salt_bucket(cell->row)] != place)
 			break;
 		if (cell->differs == WCS_PART_ROW) {
-			salt_chunk_end_row(&bucket->chunk);
+			salt_buffer_end_row(&bucket->buffer);
 			if (!rows_begin_row(merge, bucket, cell, &passed))
 				return 0;
 		}
 		if (passed)
 			continue;
-		if (!salt_chunk_cell(&bucket->chunk, cell))
+		if (!salt_buffer_cell(&bucket->buffer, cell))
 			return 0;
-		if (merge->each == WCS_EACH_ROW && bucket->chunk.rows + 1 >= bucket->rows) {
-			salt_chunk_end_row(&bucket->chunk);
+		if (merge->each == WCS_EACH_ROW && bucket->buffer.rows + 1 >= bucket->rows) {
+			salt_buffer_end_row(&bucket->buffer);
 			return 0;
 		}
 	}
-	salt_chunk_end_row(&bucket->chunk);
+	salt_buffer_end_row(&bucket->buffer);
 	bucket->last = rc >= 0;
 	if (rc >= 0)
 		merge_take(merge, place, rc > 0 ? cell : NULL);
 	return rc < 0 ? rc : 0;
 }
 
-/* Fills the bucket's chunk with the rows from the target on (data NULL: from the first). 0 or an
+/* Fills the bucket's buffer with the rows from the target on (data NULL: from the first). 0 or an
  * error. */
 static int rows_fill(struct merge *merge, size_t place, struct wcs_slice target)
 {
@@ -121,25 +121,25 @@ static int rows_fill(struct merge *merge, size_t place, struct wcs_slice target)
 		return 0;
 	}
 	rc = rows_begin(merge, place, target, &cell);
-	salt_chunk_clear(&bucket->chunk);
+	salt_buffer_clear(&bucket->buffer);
 	bucket->last = false;
 	rc = rows_copy(merge, place, rc, &cell);
-	if (rc != 0 || bucket->chunk.failed)
+	if (rc != 0 || bucket->buffer.failed)
 		return rc != 0 ? rc : -ENOMEM;
 	if (bucket->rows < MERGE_ROWS)
 		bucket->rows *= 2;
-	bucket->state = salt_chunk_next(&bucket->chunk) ? MERGE_READY
-			: target.data == NULL		? MERGE_EMPTY
-							: MERGE_DONE;
+	bucket->state = salt_buffer_next(&bucket->buffer) ? MERGE_READY
+			: target.data == NULL		  ? MERGE_EMPTY
+							  : MERGE_DONE;
 	return 0;
 }
 
-/* Fills the chunk of a bucket whose rows are used up. */
+/* Fills the buffer of a bucket whose rows are used up. */
 static int rows_fill_used(struct merge *merge, size_t place)
 {
-	struct salt_chunk *chunk = &merge->buckets[place].chunk;
+	struct salt_buffer *buffer = &merge->buckets[place].buffer;
 	unsigned char bytes[MERGE_BOUND];
-	struct wcs_slice target = salt_chunk_last(chunk);
+	struct wcs_slice target = salt_buffer_last(buffer);
 
 	memcpy(bytes, target.data, target.len);
 	target.data = bytes;
@@ -152,7 +152,7 @@ static int rows_fill_used(struct merge *merge, size_t place)
 
 static bool rows_less(const struct merge *merge, size_t a, size_t b)
 {
-	return merge_compare(merge, merge->buckets[a].chunk.row, merge->buckets[b].chunk.row) < 0;
+	return merge_compare(merge, merge->buckets[a].buffer.row, merge->buckets[b].buffer.row) < 0;
 }
 
 static void rows_sink(struct merge *merge, size_t at)
@@ -198,7 +198,7 @@ int merge_advance(struct merge *merge)
 	struct merge_bucket *bucket = &merge->buckets[place];
 	int rc = 0;
 
-	if (!salt_chunk_next(&bucket->chunk)) {
+	if (!salt_buffer_next(&bucket->buffer)) {
 		bucket->state = MERGE_DONE;
 		if (!bucket->last)
 			rc = rows_fill_used(merge, place);
