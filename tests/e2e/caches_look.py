@@ -18,6 +18,8 @@ def look(path):
         with open(path, "rb") as file:
             value = file.read().decode("latin-1")
         again = os.stat(path)
+        if again.st_ino != st.st_ino:  # of the name before a rename, see docs/kernel-cache.md
+            st, again = again, os.stat(path)
         return ["file", value, st.st_size, st.st_mtime_ns // 1000, again.st_ino == st.st_ino]
     except (FileNotFoundError, NotADirectoryError):
         return seen
