@@ -27,6 +27,8 @@ static const struct program program = {
 		"                     \"meta\": \"maxage=30d\"}}}}\n"
 		"                 All but the names may be left out. gc is what is not kept:\n"
 		"                 never, maxversions=N, maxage=N(ms|s|m|h|d), and, or, ( ).\n"
+		"                 A table may also have \"keys\", codecs and a salt for its row\n"
+		"                 keys, and \"protected\"; see mkfs.rowfs(8).\n"
 		"  --force        replaces a rowfs store that nobody uses, and what it holds;\n"
 		"                 nothing else\n"
 		"  --foreign      as root, uses another user's store without Landlock, too\n"
