@@ -52,6 +52,9 @@ static const char info_help[] =
 	"                reverse-time    the same, the newest first; \"unit\"\n"
 	"                pad             stored with zeros in front; \"width\":1 to 19\n"
 	"                reverse         stored with its bytes in the opposite order\n"
+	"                %=BYTES in a name: the stored bytes of a segment that its codec does not "
+	"show.\n"
+	"                ls -U lists in the order of the stored keys; ls alone sorts by name\n"
 	"  .protected    1 or 0, read and set: 1 refuses drops, removing the table or a family,\n"
 	"                policies that hide more than before, and mkfs.rowfs --force\n";
 /* C compilers need not take longer ones. */

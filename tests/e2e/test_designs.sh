@@ -283,6 +283,9 @@ for codec in text reverse-domain time reverse-time pad reverse; do
 	check "rowfs(5) has $codec" grep -qE "^\.It Cm $codec Ta" "$LIB_DIR/../../man/rowfs.5"
 done
 
+check "/.rowfs/help has what no codec shows" grep -qF "%=BYTES" "$m/.rowfs/help"
+check "and the order of a listing" grep -qF "ls -U" "$m/.rowfs/help"
+
 # ---- Mounted again ---------------------------------------------------------------------------
 
 before=$(cat "$m/pad/.rows" "$m/salt/.rows" "$m/.rowfs/schema.json")
