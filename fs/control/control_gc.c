@@ -44,11 +44,11 @@ static int gc_print(const struct control_place *at, FILE *to)
 		quote, *status.table ? status.table : "null", quote);
 	if (status.row_len == 0)
 		fputs("null", to);
-	else if ((rc = wcs_table_open(at->fs->store, status.table, &table)) == 0)
+	else if (wcs_table_open(at->fs->store, status.table, &table) != 0) /* removed since */
+		fputs("null", to);
+	else
 		rc = control_print_key(to, wcs_table_keys(table),
 				       (struct wcs_slice){status.row, status.row_len});
-	else /* it was removed since */
-		rc = fputs("null", to) < 0 ? -ENOMEM : 0;
 	wcs_table_close(table);
 	time_print(to, ",\"started\":", status.pass_started);
 	fprintf(to, ",\"cells\":%" PRIu64, status.pass_cells);

@@ -318,7 +318,7 @@ int wcs_json_begin(struct wcs_json_text *in, const struct wcs_json_at *at, const
 int wcs_json_words(struct wcs_json_text *in, const struct wcs_json_at *at, const char *why,
 		   const char **string)
 {
-	struct wcs_slice slice;
+	struct wcs_slice slice = {"", 0};
 	int rc = wcs_json_string(in, at, why, &slice);
 
 	if (rc == 0) {

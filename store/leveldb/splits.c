@@ -194,8 +194,8 @@ static const struct split_row *splits_nearest(const struct splits *splits, uint6
  * caller of several ranges puts their parts together, which evens that out. */
 static uint64_t splits_parts(const struct splits *splits, uint64_t size, size_t ranges, size_t max)
 {
-	uint64_t least = size < splits->db->table_bytes || ranges > 1 ? SPLITS_PART
-								      : splits->db->table_bytes / 2;
+	uint64_t half = splits->db->table_bytes / 2;
+	uint64_t least = size < 2 * half || ranges > 1 || half == 0 ? SPLITS_PART : half;
 
 	return size / least > max ? max + 1 : size / least;
 }

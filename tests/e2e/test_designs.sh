@@ -133,7 +133,7 @@ check_eq "the later time is .from where times are reversed" 'www.example.com#202
 	"$(cat "$m/page/www.example.com/.from/2026-06-01/.to/%=99/.keys")"
 check_eq "half a domain is a prefix" $'mail.example.com\nwww.example.com' "$(entries "$m/page/.prefix/.example.com")"
 check_eq ".key matches the shown key" 'www.example.org' "$(cat "$m/page/.key/www.*org/.keys")"
-check_eq "and the shown form of a time" 1 "$(cat "$m/day/.key/.*T12:00:00Z/.keys" | wc -l)"
+check_eq "and the shown form of a time" 1 "$(wc -l <"$m/day/.key/.*T12:00:00Z/.keys")"
 fail_with "a wrong KEY" - 'Invalid argument' ls "$m/pad/.from/abc"
 error "has its reason" '\.from/abc: .*number'
 
@@ -181,7 +181,7 @@ check "all is dropped" bash -c "echo all >'$m/all/.drop'"
 check_eq "nothing stays" "" "$(cat "$m/all/.raw/.keys")"
 key=$(printf '%4093s' '' | tr ' ' k)
 rows all "$key"
-check_eq "a stored key may have 4,096 bytes" 1 "$(cat "$m/all/.keys" | wc -l)"
+check_eq "a stored key may have 4,096 bytes" 1 "$(wc -l <"$m/all/.keys")"
 refused "and no more" 'File name too long' "$m/all/.rows" "{\"key\":\"${key}k\",\"families\":{\"f\":{\"q\":[\"x\"]}}}"
 check_eq "the plain table takes it" "" "$(rows plain "${key}k" 2>&1)"
 

@@ -91,6 +91,7 @@ struct wcs_table *engine_table(struct engine *engine, struct engine_table *aroun
 	around->table.store = &around->store;
 	around->table.id = 1;
 	around->table.delimiter = '#';
+	around->table.handles = 1; /* the caller's: a scan holds the table, too */
 	pthread_rwlock_init(&around->table.gate, NULL);
 	return &around->table;
 }
