@@ -264,8 +264,8 @@ int wcs_schema_parse(const char *text, size_t len, struct wcs_schema **schema,
 		     struct wcs_fault *fault);
 
 /* The schema as JSON that wcs_schema_parse takes, indented, ending in a newline; sorted, so the
- * same schema gives the same bytes; what is open is left out, and that a table is not protected.
- * The caller frees it. NULL: no memory. */
+ * same schema gives the same bytes; what is open is left out, and in a schema from a store that a
+ * table is not protected. The caller frees it. NULL: no memory. */
 char *wcs_schema_format(const struct wcs_schema *schema);
 /* The same in one line. */
 char *wcs_schema_line(const struct wcs_schema *schema);

@@ -276,6 +276,8 @@ static void schema_json_put_table(FILE *out, const struct wcs_table_schema *tabl
 			escape ? letters[escape - escaped] : byte);
 	if (table->protection == WCS_PROTECTED)
 		fputs("\n      \"protected\": true,", out);
+	else if (table->protection == WCS_UNPROTECTED && table->created == 0)
+		fputs("\n      \"protected\": false,", out);
 	if (table->keys) {
 		fputs("\n      \"keys\": ", out);
 		wcs_json_put_keys(out, table->keys, 6);

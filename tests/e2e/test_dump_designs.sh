@@ -166,6 +166,11 @@ for into in mnt mnt/web; do
 	check "goes into $into" "$load" $into in
 	check "which keeps its own" bash -c "'$dump' mnt web | cmp - before"
 done
+while read -r word bit; do
+	check "a line with another design and protected $word" "$load" mnt \
+		<<<"{\"tables\":{\"web\":{\"protected\":$word,\"keys\":{\"segments\":[]}}}}"
+	check_eq "takes effect otherwise" $bit "$(cat mnt/web/.protected)"
+done <<<$'true 1\nfalse 0'
 unmount_store mnt
 check "--no-schema does the same" "$load" --no-schema t in
 check_eq "a new table has that of the line" '["a",{"name":"b","codec":"pad","width":3}]' "$(

@@ -9,6 +9,7 @@ static void schema_fuzz_same_table(const struct wcs_table_schema *a,
 				   const struct wcs_table_schema *b)
 {
 	FUZZ_CHECK(strcmp(a->name, b->name) == 0 && a->delimiter == b->delimiter);
+	FUZZ_CHECK(a->protection == b->protection);
 	FUZZ_CHECK((a->keys == NULL) == (b->keys == NULL) && wcs_keys_equal(a->keys, b->keys));
 	FUZZ_CHECK(a->family_count == b->family_count);
 	for (size_t i = 0; i < a->family_count; i++) {
