@@ -254,7 +254,7 @@ struct wcs_engine {
 	const struct wcs_backend *backend;
 	const struct wcs_options *options;
 	const struct wcs_local *local; /* NULL: it is none */
-	_Atomic uint64_t *missalted;   /* rows met by reads whose key has not its salt */
+	_Atomic uint64_t *wrong_salt;  /* rows met by reads whose key has not its salt */
 	void *db;
 };
 

@@ -40,7 +40,7 @@ static struct wcs_store *store_new(const struct wcs_backend *backend,
 	store->engine.backend = backend;
 	store->engine.local = backend->local;
 	store->engine.options = &store->options;
-	store->engine.missalted = &store->missalted;
+	store->engine.wrong_salt = &store->wrong_salt;
 	if (options != NULL)
 		store->options = *options;
 	if (store->options.log == NULL)
@@ -180,7 +180,7 @@ int wcs_store_stats(struct wcs_store *store, struct wcs_stats *stats)
 
 	if (store->engine.local != NULL)
 		rc = store->engine.local->stats(store->engine.db, &found);
-	found.rows_missalted = store->missalted;
+	found.rows_wrong_salt = store->wrong_salt;
 	if (rc == 0)
 		*stats = found;
 	return rc;

@@ -189,7 +189,7 @@ struct wcs_stats {
 	uint64_t value_bytes_read; /* by wcs_value_read and scans */
 	uint64_t values_reclaimed; /* deleted large values whose space was freed */
 	uint64_t compactions;	   /* of ranges that were emptied */
-	uint64_t rows_missalted;   /* rows met by reads whose key has not its salt */
+	uint64_t rows_wrong_salt;  /* rows met by reads whose key has not its salt */
 	/* At this moment. */
 	uint64_t values_pending; /* deleted large values that still take space; counted up to
 				  * WCS_STATS_PENDING_MAX */

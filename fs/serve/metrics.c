@@ -304,7 +304,7 @@ static void print_store(const struct wcs_stats *store, const struct wcs_gc_statu
 		 "Large values that were deleted and whose space was freed."},
 		{"rowfs_store_compactions_total", store->compactions,
 		 "Compactions of ranges that were emptied."},
-		{"rowfs_rows_missalted_total", store->rows_missalted,
+		{"rowfs_rows_wrong_salt_total", store->rows_wrong_salt,
 		 "Rows that reads met under keys without their salt; only .raw shows them."},
 		{"rowfs_gc_passes_total", gc->passes,
 		 "Passes of garbage collection that went through."},

@@ -406,7 +406,7 @@ int salt_merge(const struct wcs_engine *engine, const struct wcs_keys *keys,
 	memset(merge, 0, offsetof(struct merge, row));
 	merge->base.backend = &merge_backend;
 	merge->keys = keys;
-	merge->missalted = engine->missalted;
+	merge->wrong_salt = engine->wrong_salt;
 	merge->each = filter->each;
 	merge->reverse = filter->reverse;
 	merge->state = 1;

@@ -43,7 +43,7 @@ struct merge {
 	struct wcs_scan base;
 	struct wcs_scan *of;
 	const struct wcs_keys *keys;
-	_Atomic uint64_t *missalted;
+	_Atomic uint64_t *wrong_salt;
 	enum wcs_each each;
 	bool reverse;
 	int state; /* 1: under way; else the result of every further call */

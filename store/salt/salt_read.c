@@ -47,7 +47,7 @@ static int key_search_run(struct key_search *search, bool end)
 		if (end && order >= 0)
 			return 0;
 		if (!salt_is_right(search->keys, cell.row)) {
-			atomic_fetch_add_explicit(search->engine->missalted, 1,
+			atomic_fetch_add_explicit(search->engine->wrong_salt, 1,
 						  memory_order_relaxed);
 			continue;
 		}

@@ -72,7 +72,7 @@ static bool rows_begin_row(struct merge *merge, struct merge_bucket *bucket,
 	*passed = !salt_is_right(merge->keys, cell->row);
 	if (!*passed)
 		return salt_buffer_row(&bucket->buffer, salt_stripped(cell->row));
-	atomic_fetch_add_explicit(merge->missalted, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(merge->wrong_salt, 1, memory_order_relaxed);
 	merge->of->backend->scan_skip(merge->of, WCS_PART_ROW);
 	return true;
 }

@@ -127,7 +127,7 @@ SUITE_LEVELDB_STORE(test_rows_without_their_salt, 30)
 	suite_expect(s->table, "b/f/q@1=v d/f/q@1=v ");
 	suite_expect_scan(s->table, &suite_all, &rows, "b/f/q@1=v d/f/q@1=v ");
 	SUITE_OK(wcs_store_stats(s->store, &stats));
-	ck_assert_uint_eq(stats.rows_missalted, 2 * (3 * 15 + 1));
+	ck_assert_uint_eq(stats.rows_wrong_salt, 2 * (3 * 15 + 1));
 	SUITE_OK(wcs_key_get(s->table, suite_text("b"), &info));
 	ck_assert(info.row && !info.prefix);
 	SUITE_OK(wcs_key_get(s->table, suite_text("z"), &info));
