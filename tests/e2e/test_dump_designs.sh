@@ -169,7 +169,7 @@ done
 while read -r word bit; do
 	check "a line with another design and protected $word" "$load" mnt \
 		<<<"{\"tables\":{\"web\":{\"protected\":$word,\"keys\":{\"segments\":[]}}}}"
-	check_eq "takes effect otherwise" $bit "$(cat mnt/web/.protected)"
+	check_eq "takes effect otherwise" "$bit" "$(cat mnt/web/.protected)"
 done <<<$'true 1\nfalse 0'
 unmount_store mnt
 check "--no-schema does the same" "$load" --no-schema t in
