@@ -263,7 +263,9 @@ static bool names_escapes(const char *name, size_t len)
 int names_join(enum names_kind kind, const char *above, size_t above_len, const char *component,
 	       size_t len, char *name, size_t *name_len, bool *more)
 {
-	bool chunk = names_is_chunk(component, len);
+	bool empty = kind == NAMES_TEXT && above_len == 0 && len == 3 &&
+		     memcmp(component, "%=%", len) == 0; /* no bytes behind "%=" */
+	bool chunk = !empty && names_is_chunk(component, len);
 
 	if (len == 0 || len > NAMES_COMPONENT_MAX)
 		return -EINVAL;

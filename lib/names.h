@@ -27,8 +27,8 @@
 /* The maximum length of an encoded name of len bytes. */
 #define NAMES_ENCODED_MAX(len) ((len) == 0 ? (size_t)1 : 3 * (size_t)(len))
 
-/* NAMES_TEXT: a key as text, in which any byte may be %XX and "%=" may stand; for names_join
- * alone. */
+/* NAMES_TEXT: a key as text, in which any byte may be %XX and "%=" may stand, also "%=%" alone; for
+ * names_join alone. */
 enum names_kind { NAMES_SEGMENT, NAMES_FAMILY, NAMES_QUALIFIER, NAMES_TEXT };
 
 /* The families of a table: is there one of this name? Asked for segments that could be one. */

@@ -110,7 +110,7 @@ static int key_take(struct key_reader *reader, const char *component, size_t len
 	const struct names_families families = key_families(reader->table);
 	unsigned char *to = reader->key + reader->len;
 	size_t count;
-	bool more = false;
+	bool more;
 
 	if (len > NAMES_COMPONENT_MAX)
 		return key_refuse(reader, "no name has more than 255 bytes");
@@ -118,13 +118,9 @@ static int key_take(struct key_reader *reader, const char *component, size_t len
 		return key_refuse(reader, "a family of the table, before which a row's path ends");
 	if (reader->name_len + len > sizeof(reader->name))
 		return -ENAMETOOLONG;
-	if (reader->name_len == 0 && len == 3 && memcmp(component, "%=%", len) == 0) {
-		memcpy(reader->name, component, len);
-		reader->name_len = len;
-	} else if (names_join(NAMES_TEXT, reader->name, reader->name_len, component, len,
-			      reader->name, &reader->name_len, &more)) {
+	if (names_join(NAMES_TEXT, reader->name, reader->name_len, component, len, reader->name,
+		       &reader->name_len, &more))
 		return -EINVAL;
-	}
 	if (more)
 		return 0;
 	if (reader->segment > 0)

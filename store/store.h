@@ -361,8 +361,9 @@ bool wcs_table_ages(struct wcs_table *table);
 
 /* Sets the delimiter to an ASCII byte other than '/', NUL, '%' and '.'. -EINVAL: another one, or
  * one that the key design can make; -ENOTEMPTY where the table has a row; -EBUSY where it has only
- * cells that their policies hide, until the collector has run. */
-int wcs_table_set_delimiter(struct wcs_table *table, unsigned char delimiter);
+ * cells that their policies hide, until the collector has run. fault has the reason of -EINVAL. */
+int wcs_table_set_delimiter(struct wcs_table *table, unsigned char delimiter,
+			    struct wcs_fault *fault);
 
 /* The key design; NULL: of a plain table. Valid as long as the handle. A table without cells may
  * get another: a reader that works meanwhile may have read the old one. */

@@ -110,15 +110,14 @@ static int drop_texts(const struct pos *pos, struct drop_texts *all)
 	}
 	if (pos->depth > 0) {
 		all->made = wcs_keys_text(pos->keys, pos_key(pos));
-		if (!pos->keys)
-			all->texts[1] = pos_key(pos);
+		all->texts[1] = pos_key(pos);
 	} else if (asprintf(&all->made, "table %s", name) < 0) {
 		all->made = NULL;
 	}
 	if (!all->made)
 		return -ENOMEM;
 	all->texts[pos->depth == 0] = (struct wcs_slice){all->made, strlen(all->made)};
-	if (pos->keys && pos->depth > 0)
+	if (pos->keys && pos->depth > 0) /* the bytes may be another shown key */
 		all->texts[1] = all->texts[0];
 	return 0;
 }

@@ -45,15 +45,12 @@ static int layout_end(const struct control_place *at, int rc, const char *what, 
 
 static int delimiter_apply(const struct control_place *at, const char *text, size_t len)
 {
-	const struct wcs_keys *keys = wcs_table_keys(at->pos.table);
-	struct wcs_fault fault = {.text = "a delimiter is one ASCII byte other than / % ."};
-	unsigned char delimiter = (unsigned char)text[0];
-	int rc = len == 1 ? control_layout_check(at->fs, at->pos.table, delimiter, NULL) : -EINVAL;
+	unsigned char delimiter = len == 1 ? (unsigned char)text[0] : 0; /* 0 is none */
+	struct wcs_fault fault = {0};
+	int rc = control_layout_check(at->fs, at->pos.table, delimiter, NULL);
 
-	if (rc == 0 && keys && delimiter)
-		rc = wcs_keys_check(keys, delimiter, &fault);
 	if (rc == 0)
-		rc = wcs_table_set_delimiter(at->pos.table, delimiter);
+		rc = wcs_table_set_delimiter(at->pos.table, delimiter, &fault);
 	return layout_end(at, rc, "delimiter", fault.text);
 }
 

@@ -201,7 +201,7 @@ static int lookup_view(struct fs *fs, struct node *dir, const char *name, const 
 	struct node_key key = {.parent = base,
 			       .kind = NODE_VIEWED,
 			       .name = child->bytes,
-			       .etag = (uint32_t)((uintptr_t)pos->keys >> 4) ^ pos->delimiter};
+			       .etag = wcs_table_layout(pos->table)};
 	struct wcs_chain *above = view_chain(pos->view), *chain;
 	struct wcs_slice row = pos_key(pos);
 	struct wcs_view_text argument = {.text = child->bytes,

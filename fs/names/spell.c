@@ -163,14 +163,11 @@ static int parse_coded(const struct node *dir, const struct pos *pos, const char
 	const struct names_families families = {families_has, pos->table};
 	unsigned char bytes[WCS_ROW_KEY_MAX + WCS_KEYS_SHOWN_MAX];
 	size_t count;
-	int rc = 0;
+	int rc;
 
 	if (dir->kind == NODE_CHUNK && ((unsigned char)name[0] & 0xC0) == 0x80)
 		return -EINVAL;
-	if (dir->kind != NODE_CHUNK && strcmp(name, "%=%") == 0)
-		take(child, NODE_PREFIX, name, len);
-	else
-		rc = take_joined(child, dir, NODE_PREFIX, NAMES_TEXT, NULL, name, len);
+	rc = take_joined(child, dir, NODE_PREFIX, NAMES_TEXT, NULL, name, len);
 	if (rc == 0 && child->kind == NODE_CHUNK)
 		return strncmp(child->buf, "%=", 2) == 0 ? 0 : -EINVAL;
 	if (rc == 0)

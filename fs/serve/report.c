@@ -232,8 +232,8 @@ void report_no_directory(struct fs *fs, const struct node *dir, const char *name
 	    (dir->flags & NODE_F_VIEW))
 		return;
 	list_families(table->table, list);
-	if (pos_of(dir, &pos) == 0 && spell_parse(dir, &pos, name, &child) == -EINVAL &&
-	    child.fault.text[0])
+	if (wcs_table_keys(table->table) && pos_of(dir, &pos) == 0 &&
+	    spell_parse(dir, &pos, name, &child) == -EINVAL && child.fault.text[0])
 		snprintf(reason, sizeof(reason), "%s", child.fault.text);
 	else if (wcs_family_exists(table->table, (struct wcs_slice){name, strlen(name)}))
 		snprintf(reason, sizeof(reason), REPORT_FAMILY);

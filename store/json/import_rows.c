@@ -20,6 +20,7 @@
 
 #include "lib/system/threads.h"
 #include "store/backend.h"
+#include "store/keys/keys.h"
 #include "store/mutation.h"
 #include "store/policy/aggregate.h"
 
@@ -157,6 +158,7 @@ static int import_fail_row(struct wcs_import *import, const struct import_group 
 	const struct wcs_mutation *mutation = group->entries[at].mutation;
 	uint64_t number = group->rows[at].number;
 	const char *reason;
+	char why[64];
 	int rc = group->rc;
 
 	switch (rc) {
@@ -178,8 +180,9 @@ static int import_fail_row(struct wcs_import *import, const struct import_group 
 		return import_fail_only(import, number, rc, mutation,
 					"\"append\" makes a value larger than 100 MiB");
 	case -ENAMETOOLONG: /* of a salted table: the text has at most WCS_ROW_KEY_MAX */
-		return import_fail(import, number, rc,
-				   "key: has at most 4093 bytes behind its salt");
+		snprintf(why, sizeof(why), "key: has at most %u bytes behind its salt",
+			 WCS_ROW_KEY_MAX - WCS_KEYS_SALT);
+		return import_fail(import, number, rc, why);
 	default:
 		return import_fail(import, number, rc, strerror(-rc));
 	}

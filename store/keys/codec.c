@@ -170,16 +170,6 @@ static bool domain_decode(const struct wcs_keys_segment *segment, struct wcs_sli
 	return true;
 }
 
-static int domain_encode(const struct wcs_keys_segment *segment, struct wcs_slice shown,
-			 struct wcs_keys_any *any, unsigned char *bytes, size_t *len,
-			 struct wcs_fault *fault)
-{
-	(void)any;
-	(void)fault;
-	domain_decode(segment, shown, bytes, len);
-	return 0;
-}
-
 static bool reverse_decode(const struct wcs_keys_segment *segment, struct wcs_slice bytes,
 			   unsigned char *shown, size_t *len)
 {
@@ -192,16 +182,6 @@ static bool reverse_decode(const struct wcs_keys_segment *segment, struct wcs_sl
 	return true;
 }
 
-static int reverse_encode(const struct wcs_keys_segment *segment, struct wcs_slice shown,
-			  struct wcs_keys_any *any, unsigned char *bytes, size_t *len,
-			  struct wcs_fault *fault)
-{
-	(void)any;
-	(void)fault;
-	reverse_decode(segment, shown, bytes, len);
-	return 0;
-}
-
 /* ---- Codecs ------------------------------------------------------------------------------ */
 
 #define CODEC_MAKES_DIGITS "0123456789"
@@ -209,13 +189,12 @@ static int reverse_encode(const struct wcs_keys_segment *segment, struct wcs_sli
 #define CODEC_MAKES_SALT   CODEC_MAKES_DIGITS "abcdef"
 
 /* Neither function gets an empty segment, which is canonical under text alone. makes: the bytes
- * that encode or decode may add. */
+ * that encode or decode may add. encode NULL: decode does its work, too. */
 static const struct {
 	const char *name;
 	unsigned char width_min, width_max; /* of the design; 0: it has none */
 	unsigned char width;		    /* of a design that names none; 0: it must */
 	bool unit;			    /* a design may name one */
-	bool forms;			    /* encode takes other forms than the canonical one */
 	const char *makes;
 	int (*encode)(const struct wcs_keys_segment *segment, struct wcs_slice shown,
 		      struct wcs_keys_any *any, unsigned char *bytes, size_t *len,
@@ -226,18 +205,14 @@ static const struct {
 	[WCS_CODEC_TEXT] = {.name = "text", .makes = ""},
 	[WCS_CODEC_REVERSE_DOMAIN] = {.name = "reverse-domain",
 				      .makes = "",
-				      .encode = domain_encode,
 				      .decode = domain_decode},
-	[WCS_CODEC_TIME] = {"time", 10, CODEC_DIGITS, CODEC_DIGITS, true, true, CODEC_MAKES_TIMES,
+	[WCS_CODEC_TIME] = {"time", 10, CODEC_DIGITS, CODEC_DIGITS, true, CODEC_MAKES_TIMES,
 			    time_encode, time_decode},
-	[WCS_CODEC_REVERSE_TIME] = {"reverse-time", 0, 0, 0, true, true, CODEC_MAKES_TIMES,
-				    time_encode, time_decode},
-	[WCS_CODEC_PAD] = {"pad", 1, CODEC_DIGITS, 0, false, true, CODEC_MAKES_DIGITS, pad_encode,
+	[WCS_CODEC_REVERSE_TIME] = {"reverse-time", 0, 0, 0, true, CODEC_MAKES_TIMES, time_encode,
+				    time_decode},
+	[WCS_CODEC_PAD] = {"pad", 1, CODEC_DIGITS, 0, false, CODEC_MAKES_DIGITS, pad_encode,
 			   pad_decode},
-	[WCS_CODEC_REVERSE] = {.name = "reverse",
-			       .makes = "",
-			       .encode = reverse_encode,
-			       .decode = reverse_decode},
+	[WCS_CODEC_REVERSE] = {.name = "reverse", .makes = "", .decode = reverse_decode},
 };
 #define CODECS (sizeof(codecs) / sizeof(codecs[0]))
 #define UNITS  (sizeof(units) / sizeof(units[0]))
@@ -276,8 +251,10 @@ int wcs_keys_encode(const struct wcs_keys *keys, size_t segment, struct wcs_slic
 	if (shown.len == 0)
 		return wcs_fault_set(fault, -EINVAL,
 				     "%s: the empty segment is written %%=", one->name);
+	if (codecs[one->codec].encode == NULL)
+		return codecs[one->codec].decode(one, shown, bytes, len) ? 0 : -EINVAL;
 	rc = codecs[one->codec].encode(one, shown, any, bytes, len, fault);
-	if (rc != 0 || any != NULL || !codecs[one->codec].forms)
+	if (rc != 0 || any != NULL)
 		return rc;
 	codecs[one->codec].decode(one, (struct wcs_slice){bytes, *len}, again, &again_len);
 	if (wcs_slice_compare(shown, (struct wcs_slice){again, again_len}) != 0)

@@ -5,15 +5,14 @@
  *   row   buffer_row key cell…
  *   cell  buffer_cell family qualifier value
  *
- * A cell has its family and qualifier only where they differ from those of the cell before. Each
- * part begins at a multiple of 8.
+ * A cell has its family and qualifier only where they differ from those of the cell before.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "store/salt/salt_buffer.h"
 
-enum { CHUNK_LEAST = 1 << 10 };
+enum { BUFFER_LEAST = 1 << 10 };
 
 struct buffer_row {
 	uint32_t end; /* where the row ends in the buffer */
@@ -28,15 +27,10 @@ struct buffer_cell {
 	uint8_t differs;
 };
 
-static size_t buffer_rounded(size_t len)
-{
-	return (len + 7) / 8 * 8;
-}
-
 /* Makes room for so many bytes more. */
 static bool buffer_reserve(struct salt_buffer *buffer, size_t len)
 {
-	size_t room = buffer->room > 0 ? buffer->room : CHUNK_LEAST;
+	size_t room = buffer->room > 0 ? buffer->room : BUFFER_LEAST;
 	unsigned char *bytes;
 
 	if (len > buffer->most - buffer->len)
@@ -77,13 +71,12 @@ bool salt_buffer_row(struct salt_buffer *buffer, struct wcs_slice key)
 {
 	struct buffer_row row = {.key_len = (uint32_t)key.len};
 
-	if (!buffer_reserve(buffer, sizeof(row) + buffer_rounded(key.len)))
+	if (!buffer_reserve(buffer, sizeof(row) + key.len))
 		return false;
 	buffer->start = buffer->len;
 	buffer->open = true;
 	buffer_put(buffer, &row, sizeof(row));
 	buffer_put(buffer, key.data, key.len);
-	buffer->len = buffer_rounded(buffer->len);
 	return true;
 }
 
@@ -96,8 +89,7 @@ bool salt_buffer_cell(struct salt_buffer *buffer, const struct wcs_cell *cell)
 			(uint16_t)(cell->differs <= WCS_PART_QUALIFIER ? cell->qualifier.len : 0),
 		.family_len = (uint8_t)(cell->differs <= WCS_PART_FAMILY ? cell->family.len : 0),
 		.differs = (uint8_t)cell->differs};
-	size_t len = buffer_rounded(sizeof(copy) + copy.family_len + copy.qualifier_len +
-				    copy.value_len);
+	size_t len = sizeof(copy) + copy.family_len + copy.qualifier_len + copy.value_len;
 
 	if (!buffer_reserve(buffer, len)) {
 		buffer->cut = buffer->rows == 0;
@@ -112,7 +104,6 @@ bool salt_buffer_cell(struct salt_buffer *buffer, const struct wcs_cell *cell)
 	buffer_put(buffer, cell->family.data, copy.family_len);
 	buffer_put(buffer, cell->qualifier.data, copy.qualifier_len);
 	buffer_put(buffer, cell->value.data, copy.value_len);
-	buffer->len = buffer_rounded(buffer->len);
 	return true;
 }
 
@@ -161,8 +152,7 @@ struct wcs_slice salt_buffer_last(const struct salt_buffer *buffer)
 void salt_buffer_start(const struct salt_buffer *buffer, struct salt_buffer_reader *reader)
 {
 	reader->at =
-		buffer_rounded((size_t)((const unsigned char *)buffer->row.data - buffer->bytes) +
-			       buffer->row.len);
+		(size_t)((const unsigned char *)buffer->row.data - buffer->bytes) + buffer->row.len;
 	reader->taken = 0;
 }
 
@@ -185,7 +175,7 @@ bool salt_buffer_read(const struct salt_buffer *buffer, struct salt_buffer_reade
 		reader->cell.qualifier = (struct wcs_slice){from, copy.qualifier_len};
 	from += copy.qualifier_len;
 	reader->cell.value = (struct wcs_slice){from, copy.value_len};
-	reader->at = buffer_rounded((size_t)(from - buffer->bytes) + copy.value_len);
+	reader->at = (size_t)(from - buffer->bytes) + copy.value_len;
 	reader->taken++;
 	*cell = reader->cell;
 	return true;

@@ -25,11 +25,6 @@ struct salt_buffer {
 	struct wcs_slice row; /* the key of the present row */
 };
 
-static inline bool salt_buffer_is_cut(const struct salt_buffer *buffer)
-{
-	return buffer->cut;
-}
-
 /* ---- Filling ---- */
 void salt_buffer_clear(struct salt_buffer *buffer);
 void salt_buffer_free(struct salt_buffer *buffer);

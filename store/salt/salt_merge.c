@@ -98,7 +98,7 @@ static int merge_read(struct merge *merge, struct wcs_cell *cell)
 		return 0;
 	if (merge->from == MERGE_ROOT) {
 		rc = merge_read_buffer(merge, cell);
-		if (rc > 0 || !salt_buffer_is_cut(merge_root(merge)))
+		if (rc > 0 || !merge_root(merge)->cut)
 			return rc;
 		rc = merge_rest(merge);
 	}
@@ -274,7 +274,7 @@ static int merge_enter_present(struct merge *merge, const char *family, struct w
 		salt_buffer_start(merge_root(merge), &merge->reader);
 	else if (merge->from == MERGE_ROOT)
 		found = salt_buffer_enter(merge_root(merge), &merge->reader, name, qualifier);
-	if (!found && salt_buffer_is_cut(merge_root(merge)))
+	if (!found && merge_root(merge)->cut)
 		return 0;
 	merge->skip = found ? WCS_PART_TS : WCS_PART_ROW;
 	if (merge->from == MERGE_ROOT)

@@ -272,10 +272,13 @@ int table_set_layout(struct wcs_table *table, unsigned char delimiter, const str
 	return rc;
 }
 
-int wcs_table_set_delimiter(struct wcs_table *table, unsigned char delimiter)
+int wcs_table_set_delimiter(struct wcs_table *table, unsigned char delimiter,
+			    struct wcs_fault *fault)
 {
-	return wcs_delimiter_valid(delimiter) ? table_set_layout(table, delimiter, NULL, NULL)
-					      : -EINVAL;
+	if (!wcs_delimiter_valid(delimiter))
+		return wcs_fault_set(fault, -EINVAL,
+				     "a delimiter is one ASCII byte other than / %% .");
+	return table_set_layout(table, delimiter, NULL, fault);
 }
 
 int wcs_table_set_keys(struct wcs_table *table, const struct wcs_keys *keys,

@@ -199,7 +199,7 @@ SUITE_STORES(subtree, 10)
 
 SUITE_STORES(other_delimiter, 10)
 {
-	ck_assert_int_eq(wcs_table_set_delimiter(s->table, 0x7f), 0);
+	ck_assert_int_eq(wcs_table_set_delimiter(s->table, 0x7f, NULL), 0);
 	suite_set(s->table, "a", "f", "q", 1, "v");
 	suite_set(s->table, "a#b", "f", "q", 1, "v");
 	suite_set(s->table, "a\x7f", "f", "q", 1, "v");

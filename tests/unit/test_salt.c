@@ -138,7 +138,7 @@ SUITE_LEVELDB_STORE(test_rows_without_their_salt, 30)
 	ck_assert_uint_eq(count.rows, 2 + 3 * 15 + 3);
 	wcs_chain_free(raw);
 	SUITE_OK(wcs_rows_drop(s->table, NULL)); /* all of them, so that the design may change */
-	SUITE_OK(wcs_table_set_delimiter(s->table, '|'));
+	SUITE_OK(wcs_table_set_delimiter(s->table, '|', NULL));
 }
 
 SUITE_CONTRACT("contract-2, 10: the limit of 4,096 bytes applies to the stored key")

@@ -95,7 +95,7 @@ SUITE_STORES(test_drop_with_another_delimiter, 10)
 {
 	struct wcs_slice key = SUITE_BYTES("a");
 
-	ck_assert_int_eq(wcs_table_set_delimiter(s->table, 0x7f), 0);
+	ck_assert_int_eq(wcs_table_set_delimiter(s->table, 0x7f, NULL), 0);
 	suite_set(s->table, "a", "f", "q", 1, "1");
 	suite_set(s->table, "a#b", "f", "q", 1, "2");
 	suite_set(s->table, "a\x7f", "f", "q", 1, "3");

@@ -274,14 +274,14 @@ SUITE_STORES(test_longest_keys, 10)
 
 SUITE_STORES(test_other_delimiter, 10)
 {
-	ck_assert_int_eq(wcs_table_set_delimiter(s->table, 1), 0);
+	ck_assert_int_eq(wcs_table_set_delimiter(s->table, 1, NULL), 0);
 	list_put(s->table, suite_text("a#b\001c"));
 	list_put(s->table, suite_text("a\001d"));
 	list_expect(s->table, suite_text(""), NULL, "a a#b ");
 	list_expect(s->table, suite_text("a\001"), NULL, "d ");
 	suite_delete_row(s->table, "a#b\001c");
 	suite_delete_row(s->table, "a\001d");
-	ck_assert_int_eq(wcs_table_set_delimiter(s->table, 0x7f), 0);
+	ck_assert_int_eq(wcs_table_set_delimiter(s->table, 0x7f, NULL), 0);
 	list_put(s->table, suite_text("a\177b"));
 	list_put(s->table, suite_text("a\377"));
 	list_expect(s->table, suite_text(""), NULL, "a a\\FF ");

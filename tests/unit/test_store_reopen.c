@@ -10,7 +10,7 @@ SUITE_LEVELDB_STORE(test_reopen, 20)
 
 	suite_policy(s->table, "a", "maxage=1h");
 	SUITE_OK(wcs_family_set_type(s->table, "b", WCS_INTMIN));
-	ck_assert_int_eq(wcs_table_set_delimiter(s->table, '!'), 0);
+	ck_assert_int_eq(wcs_table_set_delimiter(s->table, '!', NULL), 0);
 	SUITE_OK(wcs_table_create(s->store, "u"));
 	SUITE_OK(wcs_table_create(s->store, "gone"));
 	SUITE_OK(wcs_table_remove(s->store, "gone"));

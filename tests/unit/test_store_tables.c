@@ -71,7 +71,7 @@ static void tables_expect_gone(struct wcs_table *table)
 	ck_assert_uint_eq(applied, 0);
 	ck_assert_int_eq(wcs_cells_move(table, q, &move, NULL), -ENOENT);
 	ck_assert_int_eq(wcs_rows_drop(table, NULL), -ENOENT);
-	ck_assert_int_eq(wcs_table_set_delimiter(table, '!'), -ENOENT);
+	ck_assert_int_eq(wcs_table_set_delimiter(table, '!', NULL), -ENOENT);
 	ck_assert_int_eq(wcs_family_create(table, "f"), -ENOENT);
 	ck_assert_int_eq(wcs_family_remove(table, "f"), -ENOENT);
 	ck_assert_int_eq(wcs_family_get(table, "f", &family), -ENOENT);

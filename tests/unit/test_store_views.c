@@ -358,7 +358,7 @@ SUITE_STORES(test_refused_changes_delete_nothing, 30)
 	views_set(s, "r", "q", 10 * SECOND);
 	ck_assert_int_eq(wcs_family_remove(s->table, "f"), -ENOTEMPTY);
 	ck_assert_int_eq(wcs_family_set_type(s->table, "f", WCS_INTSUM), -ENOTEMPTY);
-	ck_assert_int_eq(wcs_table_set_delimiter(s->table, '|'), -ENOTEMPTY);
+	ck_assert_int_eq(wcs_table_set_delimiter(s->table, '|', NULL), -ENOTEMPTY);
 	suite_policy(s->table, "f", "never");
 	suite_expect(s->table, "a/f/q@1=1 r/f/q@10000000=0 ");
 }
@@ -369,12 +369,12 @@ SUITE_STORES(test_delimiter_of_hidden_rows_stays, 30)
 	suite_policy(s->table, "f", "maxage=1s");
 	views_set(s, "r#1", "q", 1);
 	s->clock = 10 * SECOND;
-	ck_assert_int_eq(wcs_table_set_delimiter(s->table, '|'), -EBUSY);
+	ck_assert_int_eq(wcs_table_set_delimiter(s->table, '|', NULL), -EBUSY);
 	suite_policy(s->table, "f", "never");
 	suite_expect(s->table, "r#1/f/q@1=1 ");
 	suite_policy(s->table, "f", "maxage=1s");
 	if (s->engine == SUITE_LEVELDB) {
 		SUITE_OK(wcs_gc_run(s->store));
-		SUITE_OK(wcs_table_set_delimiter(s->table, '|'));
+		SUITE_OK(wcs_table_set_delimiter(s->table, '|', NULL));
 	}
 }
