@@ -105,6 +105,7 @@ struct wcs_options {
 	size_t json_bytes;  /* memory to read a line of row JSON, or a schema, in; of the process,
 			     * as the last store opened says; 0: any */
 	bool sync;	    /* every mutation is durable when its call returns */
+	bool heat;	    /* reads and writes are counted by key range, see heat/heat.h */
 	/* Garbage collection, microseconds: the time from the start of one pass to that of the
 	 * next (0: passes only when asked), and the grace: for so long after a change of a policy,
 	 * or a jump of the clock, the collector leaves the cells alone that these hide. */
