@@ -13,8 +13,20 @@
 #include "store/mutation.h"
 #include "store/store.h"
 
+#define WCS_NOTE_COLLECTOR 0u /* the collector's place */
+#define WCS_NOTE_HEAT	   1u /* and on: the heat map's records */
+
+struct heat_axis;    /* store/heat/heat_private.h */
 struct wcs_view;     /* store/policy/view.h */
 struct wcs_policies; /* the same */
+
+/* The rows that a scan read and that are not counted yet: they are in one range of the axis. */
+struct wcs_scan_heat {
+	struct heat_axis *axis; /* NULL: no row was read */
+	size_t range;
+	struct wcs_slice end; /* of the range */
+	uint64_t rows;
+};
 
 /* The first member of every engine's own struct, so that the layer above finds the engine. */
 struct wcs_scan {
@@ -22,6 +34,7 @@ struct wcs_scan {
 	struct wcs_policies *policies; /* the layer above holds them while it is open */
 	struct wcs_filter *filter;     /* the same; NULL: the caller does */
 	struct wcs_table *table;       /* the same, for its design of keys */
+	struct wcs_scan_heat heat;     /* the same, see heat/count.c */
 };
 struct wcs_value {
 	const struct wcs_backend *backend;
@@ -243,10 +256,10 @@ struct wcs_local {
 	/* The medium is full: the engine compacts deleted ranges in the background, to free space.
 	 * Called often then; returns at once. */
 	void (*shrink)(void *db);
-	/* One small record of the layer above, which need not be durable. The caller of note_get
-	 * frees *bytes. -ENOENT: there is none. */
-	int (*note_put)(void *db, const unsigned char *bytes, size_t len);
-	int (*note_get)(void *db, unsigned char **bytes, size_t *len);
+	/* Small records of the layer above, by number, which need not be durable. The caller of
+	 * note_get frees *bytes. -ENOENT: there is none. */
+	int (*note_put)(void *db, uint16_t number, const unsigned char *bytes, size_t len);
+	int (*note_get)(void *db, uint16_t number, unsigned char **bytes, size_t *len);
 };
 
 /* An open engine. */

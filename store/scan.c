@@ -2,6 +2,7 @@
 /* Scans: checks the arguments and copies the filter. An empty range, filter or list of families
  * never reaches an engine. */
 #include "store/chain/chain_private.h"
+#include "store/heat/heat_count.h"
 #include "store/salt/salt.h"
 
 #include <errno.h>
@@ -147,7 +148,11 @@ int wcs_scan_open(struct wcs_table *table, const struct wcs_range *ranges, size_
 
 int wcs_scan_next(struct wcs_scan *scan, struct wcs_cell *cell)
 {
-	return scan->backend != NULL ? scan->backend->scan_next(scan, cell) : 0;
+	int rc = scan->backend != NULL ? scan->backend->scan_next(scan, cell) : 0;
+
+	if (rc > 0 && scan->filter->chain == NULL) /* else chain_scan.c counts */
+		heat_count_cell(scan, wcs_table_keys(scan->table), cell);
+	return rc;
 }
 
 int wcs_scan_seek(struct wcs_scan *scan, struct wcs_slice row)
@@ -174,6 +179,7 @@ void wcs_scan_close(struct wcs_scan *scan)
 	policies = scan->policies;
 	filter = scan->filter;
 	table = scan->table;
+	heat_count_close(scan);
 	scan->backend->scan_close(scan);
 	wcs_policies_drop(policies);
 	wcs_table_close(table);

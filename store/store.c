@@ -4,6 +4,7 @@
 
 #include "store/collect/collector.h"
 #include "store/disk/directory.h"
+#include "store/heat/heat_count.h"
 #include "store/json/json.h"
 #include "store/resolve/resolve.h"
 
@@ -89,6 +90,12 @@ int wcs_store_open_backend(const struct wcs_backend *backend, const char *path,
 		wcs_fault_set(fault, rc, "%.120s: no thread for garbage collection", path);
 		goto out_close;
 	}
+	rc = heat_start(made);
+	if (rc != 0) {
+		wcs_fault_set(fault, rc, "%.120s: no memory to count reads and writes", path);
+		collector_stop(made);
+		goto out_close;
+	}
 	*store = made;
 	return 0;
 
@@ -140,6 +147,7 @@ void wcs_store_close(struct wcs_store *store)
 	if (store == NULL)
 		return;
 	collector_stop(store);
+	heat_stop(store);
 	table_unload(store);
 	store->engine.backend->close(store->engine.db);
 	directory_close(store->directory);

@@ -101,11 +101,12 @@ struct wcs_options {
 	/* Whether the call under way on this thread should end: asked now and then by reads that
 	 * pass over many cells, which then return -EINTR. NULL: never. */
 	bool (*interrupted)(void);
-	size_t cache_bytes; /* block cache; 0: the engine's default */
-	size_t json_bytes;  /* memory to read a line of row JSON, or a schema, in; of the process,
-			     * as the last store opened says; 0: any */
-	bool sync;	    /* every mutation is durable when its call returns */
-	bool heat;	    /* reads and writes are counted by key range, see heat/heat.h */
+	size_t cache_bytes;  /* block cache; 0: the engine's default */
+	size_t json_bytes;   /* memory to read a line of row JSON, or a schema, in; of the process,
+			      * as the last store opened says; 0: any */
+	bool sync;	     /* every mutation is durable when its call returns */
+	bool heat;	     /* reads and writes are counted by key range, see heat/heat.h */
+	bool heat_in_memory; /* and the counts are not stored */
 	/* Garbage collection, microseconds: the time from the start of one pass to that of the
 	 * next (0: passes only when asked), and the grace: for so long after a change of a policy,
 	 * or a jump of the clock, the collector leaves the cells alone that these hide. */

@@ -3,6 +3,7 @@
  * Reads of cells, values and keys. Each call checks its arguments, takes the table's gate and calls
  * the engine, which may trust the arguments.
  */
+#include "store/heat/heat_count.h"
 #include "store/salt/salt.h"
 #include "store/table/table.h"
 
@@ -32,6 +33,7 @@ static int cell_open(struct wcs_table *table, bool raw, struct wcs_address at,
 {
 	const struct wcs_keys *keys;
 	int rc = store_check_row(at.row);
+	int64_t began = heat_begin(table);
 	struct wcs_view view;
 
 	at.table = table->id;
@@ -48,6 +50,8 @@ static int cell_open(struct wcs_table *table, bool raw, struct wcs_address at,
 	rc = at.row.len > wcs_keys_row_max(keys) ? -ENAMETOOLONG : -ENOENT;
 	if (rc == -ENOENT && family_of(table, at.family) != NULL)
 		rc = salt_cell(&table->store->engine, keys, &view, &at, info, made);
+	if (rc == 0)
+		heat_count_get(table, keys, at.row, began);
 	table_leave(table);
 	return rc;
 }

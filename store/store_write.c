@@ -4,6 +4,7 @@
  * arguments, takes the table's gate, reserves room for the bytes given, and calls the resolve
  * layer, which may trust the arguments.
  */
+#include "store/heat/heat_count.h"
 #include "store/keys/salt_ranges.h"
 #include "store/policy/aggregate.h"
 #include "store/resolve/resolve.h"
@@ -98,6 +99,7 @@ int wcs_rows_mutate(struct wcs_table *table, struct wcs_entry *entries, size_t c
 {
 	struct wcs_view view;
 	int rc, wrong = 0, full;
+	int64_t began = heat_begin(table);
 	uint64_t room = 0;
 	size_t good;
 
@@ -115,6 +117,7 @@ int wcs_rows_mutate(struct wcs_table *table, struct wcs_entry *entries, size_t c
 			good++;
 	}
 	rc = resolve_rows(table, &view, entries, good, applied);
+	heat_count_mutations(table, entries, *applied, began);
 	for (size_t i = 0; i < *applied; i++)
 		hidden_count_mutation(table, entries[i].mutation);
 	for (size_t i = 0; i < good; i++)
@@ -159,8 +162,8 @@ int wcs_cells_move(struct wcs_table *table, struct wcs_slice row, const struct w
 {
 	int rc = store_check_row(row);
 	struct wcs_view view;
+	int64_t made = 0, began = heat_begin(table);
 	bool hidden = false;
-	int64_t made = 0;
 
 	if (rc == 0)
 		rc = store_check_move(move);
@@ -177,6 +180,8 @@ int wcs_cells_move(struct wcs_table *table, struct wcs_slice row, const struct w
 		if (rc == 0 && hidden)
 			hidden_count(table, move->family, 1);
 		store_count_write(table, move->family);
+		if (rc == 0)
+			heat_count_move(table, row, began);
 	}
 	table_leave(table);
 	if (rc == 0 && ts != NULL)

@@ -14,6 +14,7 @@
 
 #include "lib/hash.h"
 #include "store/chain/chain_private.h"
+#include "store/heat/heat_count.h"
 #include "store/salt/salt.h"
 
 enum {
@@ -288,12 +289,16 @@ static int scan_takes(struct chain_scan *scan, const struct wcs_cell *cell, enum
 static int scan_step(struct chain_scan *scan, struct wcs_cell *cell)
 {
 	bool ahead = scan->ahead;
+	int rc = 1;
 
 	scan->ahead = false;
-	if (!ahead)
-		return scan->of->backend->scan_next(scan->of, cell);
-	*cell = scan->next;
-	return 1;
+	if (ahead)
+		*cell = scan->next;
+	else
+		rc = scan->of->backend->scan_next(scan->of, cell);
+	if (rc > 0)
+		heat_count_cell(&scan->base, scan->keys, cell);
+	return rc;
 }
 
 static int chain_scan_next(struct wcs_scan *base, struct wcs_cell *cell)

@@ -104,7 +104,7 @@ void collector_store_place(struct wcs_collector *collector)
 	memcpy(bytes + 9 + name, collector->slice.at, collector->slice.len);
 	/* Where it fails the store is read-only, and says so. */
 	if (engine->local != NULL)
-		engine->local->note_put(engine->db, bytes, len);
+		engine->local->note_put(engine->db, WCS_NOTE_COLLECTOR, bytes, len);
 	free(bytes);
 }
 
@@ -116,7 +116,7 @@ void collector_load_place(struct wcs_collector *collector)
 	uint64_t last;
 
 	if (store->engine.local == NULL ||
-	    store->engine.local->note_get(store->engine.db, &bytes, &len) != 0)
+	    store->engine.local->note_get(store->engine.db, WCS_NOTE_COLLECTOR, &bytes, &len) != 0)
 		return;
 	name = len >= 9 ? bytes[8] : 0;
 	if (len < 9 || name > WCS_TABLE_NAME_MAX || len - 9 < name ||

@@ -63,6 +63,9 @@ struct wcs_heat_map {
  */
 int wcs_heat_map(struct wcs_table *table, enum wcs_heat_window window, enum wcs_heat_metric metric,
 		 size_t rows_max, size_t columns_max, struct wcs_heat_map **map);
+/* Records what was counted since the last time, as the store's thread does every minute. Errors of
+ * the engine, -EOPNOTSUPP. Any thread. */
+int wcs_heat_fold(struct wcs_store *store);
 void wcs_heat_map_free(struct wcs_heat_map *map);
 
 #endif

@@ -25,6 +25,7 @@ struct wcs_store {
 	struct wcs_options options;  /* log and now are never NULL */
 	struct directory *directory; /* NULL: the store has none around its engine */
 	struct wcs_collector *collector;
+	struct heat *heat;	    /* NULL: it counts nothing, see heat_count.h */
 	pthread_mutex_t collecting; /* held around each slice of the engine's collect */
 	int64_t created;
 	_Atomic uint64_t hidden;	       /* cells that were hidden when they were written */

@@ -28,6 +28,8 @@ struct memory_cell {
 	char bytes[]; /* of all four slices */
 };
 
+enum { MEMORY_NOTES = 2000 };
+
 struct memory_cells {
 	struct memory_cell **all;
 	size_t count;
@@ -47,8 +49,10 @@ struct memory_engine {
 	size_t table_count;
 	uint32_t last_table;
 	uint32_t last_etag;
-	unsigned char *note; /* of the layer above; NULL: none */
-	size_t note_len;
+	struct memory_note {
+		unsigned char *bytes; /* NULL: none */
+		size_t len;
+	} notes[MEMORY_NOTES]; /* of the layer above, by number */
 };
 
 /* ---- memory_cells.c ---- */

@@ -64,7 +64,8 @@ static void memory_close(void *db)
 	if (memory_known == engine)
 		memory_known = NULL;
 	memory_cells_clear(&engine->cells);
-	free(engine->note);
+	for (size_t i = 0; i < MEMORY_NOTES; i++)
+		free(engine->notes[i].bytes);
 	for (size_t i = 0; i < engine->table_count; i++)
 		memory_schema_clear(&engine->tables[i].schema);
 	free(engine->tables);
@@ -184,30 +185,34 @@ static void memory_collected(void *db, bool end)
 	(void)end;
 }
 
-static int memory_note_put(void *db, const unsigned char *bytes, size_t len)
+static int memory_note_put(void *db, uint16_t number, const unsigned char *bytes, size_t len)
 {
 	struct memory_engine *engine = db;
+	struct memory_note *note = &engine->notes[number];
 
 	pthread_mutex_lock(&engine->mutex);
-	engine->note = memory_cells_realloc(engine->note, len);
-	memcpy(engine->note, bytes, len);
-	engine->note_len = len;
+	note->bytes = memory_cells_realloc(note->bytes, len);
+	memcpy(note->bytes, bytes, len);
+	note->len = len;
 	pthread_mutex_unlock(&engine->mutex);
 	return 0;
 }
 
-static int memory_note_get(void *db, unsigned char **bytes, size_t *len)
+static int memory_note_get(void *db, uint16_t number, unsigned char **bytes, size_t *len)
 {
 	struct memory_engine *engine = db;
+	const struct memory_note *note = &engine->notes[number];
+	int rc = -ENOENT;
 
 	pthread_mutex_lock(&engine->mutex);
-	if (engine->note != NULL) {
-		*len = engine->note_len;
+	if (note->bytes != NULL) {
+		*len = note->len;
 		*bytes = memory_cells_realloc(NULL, *len);
-		memcpy(*bytes, engine->note, *len);
+		memcpy(*bytes, note->bytes, *len);
+		rc = 0;
 	}
 	pthread_mutex_unlock(&engine->mutex);
-	return engine->note != NULL ? 0 : -ENOENT;
+	return rc;
 }
 
 static void memory_shrink(void *db)

@@ -75,6 +75,8 @@ int suite_try_open(struct suite *suite)
 				      .log_ctx = suite,
 				      .gc_interval = suite->gc_interval,
 				      .gc_grace = suite->gc_grace,
+				      .heat = suite->heat,
+				      .heat_in_memory = suite->heat_in_memory,
 				      .hidden_every = suite->hidden_every,
 				      .sync = suite->sync};
 	struct wcs_fault fault = {.text = ""};

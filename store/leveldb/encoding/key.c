@@ -6,6 +6,7 @@
  *   'c' table(4) esc(row) 00 01  family 00  esc(qualifier) 00 01  INT64_MAX-ts(8)    a cell
  *   'g' value-id(8)                        garbage or intent of a value in extents
  *   'm' 'i'  'm' 'n'  'm' 't' table(4)     next table; the collector's note; a table
+ *   'm' 'n' number(2)                      another note, from number 1 on
  *   'm' 'v'                                next value id
  *   'v' value-id(8) index(4)               one extent
  *   'x' drop-id(8)                         an unfinished drop
@@ -280,7 +281,24 @@ struct ldb_id_key ldb_key_description(uint32_t table)
 
 const struct ldb_id_key ldb_key_next_table = {2, {KEY_META, KEY_META_NEXT_TABLE}};
 const struct ldb_id_key ldb_key_next_value = {2, {KEY_META, KEY_META_NEXT_VALUE}};
-const struct ldb_id_key ldb_key_note = {2, {KEY_META, KEY_META_NOTE}};
+
+struct ldb_id_key ldb_key_note(uint16_t number)
+{
+	struct ldb_id_key key = {number > 0 ? 4 : 2, {KEY_META, KEY_META_NOTE}};
+
+	put_be16(key.data + 2, number);
+	return key;
+}
+
+bool ldb_key_note_decode(const void *data, size_t len, uint16_t *number)
+{
+	const unsigned char *bytes = data;
+
+	if ((len != 2 && len != 4) || bytes[0] != KEY_META || bytes[1] != KEY_META_NOTE)
+		return false;
+	*number = len == 4 ? get_be16(bytes + 2) : 0;
+	return len == 2 || *number > 0;
+}
 
 bool ldb_key_is_known(const void *data, size_t len)
 {

@@ -89,7 +89,8 @@ struct ldb_id_key ldb_key_garbage(uint64_t id);
 struct ldb_id_key ldb_key_extent(uint64_t id, uint32_t index);
 struct ldb_id_key ldb_key_description(uint32_t table);
 struct ldb_id_key ldb_key_drop(uint64_t id);
-extern const struct ldb_id_key ldb_key_next_table, ldb_key_next_value, ldb_key_note;
+struct ldb_id_key ldb_key_note(uint16_t number);
+extern const struct ldb_id_key ldb_key_next_table, ldb_key_next_value;
 
 /* Whether data starts as the keys of key's key space do; it need not be a valid key of it. */
 bool ldb_key_same_space(const void *data, size_t len, struct ldb_id_key key);
@@ -101,6 +102,7 @@ bool ldb_key_is_cell(const void *data, size_t len);
 /* True if data is exactly such a key. */
 bool ldb_key_garbage_decode(const void *data, size_t len, uint64_t *id);
 bool ldb_key_description_decode(const void *data, size_t len, uint32_t *table);
+bool ldb_key_note_decode(const void *data, size_t len, uint16_t *number);
 bool ldb_key_drop_decode(const void *data, size_t len, uint64_t *id);
 bool ldb_key_extent_decode(const void *data, size_t len, uint64_t *id, uint32_t *index);
 

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Counts operations in the shard of the thread: exactly by the range of the axis, and by key in a
+ * summary of the most frequent keys and a sample. Rows of batches and scans are cheap, so only
+ * every 32nd of them, on average, goes to the summary and the sample, for 32.
+ */
+#include "store/heat/heat_private.h"
+
+#include <errno.h>
+#include <string.h>
+
+void heat_shards_lock(struct heat *heat)
+{
+	for (size_t i = 0; i < HEAT_SHARDS; i++)
+		pthread_mutex_lock(&heat->shards[i].lock);
+}
+
+void heat_shards_unlock(struct heat *heat)
+{
+	for (size_t i = 0; i < HEAT_SHARDS; i++)
+		pthread_mutex_unlock(&heat->shards[i].lock);
+}
+
+/* The calling thread's shard, locked. */
+static struct heat_shard *shard_lock(struct heat *heat)
+{
+	static _Atomic unsigned int threads;
+	static _Thread_local unsigned int number; /* from 1 */
+	struct heat_shard *shard;
+
+	if (number == 0)
+		number = ++threads;
+	shard = &heat->shards[number % HEAT_SHARDS];
+	pthread_mutex_lock(&shard->lock);
+	return shard;
+}
+
+/* The shard, locked, and the table's part of the axis, which gets one if it is new. NULL: there is
+ * no room for another table; the shard is not locked then. */
+static struct heat_shard *shard_enter(struct heat *heat, const struct wcs_table *table,
+				      const struct heat_part **part)
+{
+	struct heat_shard *shard = shard_lock(heat);
+	struct heat_rows all;
+
+	*part = heat_axis_part(heat->axis, table->id);
+	if (*part != NULL)
+		return shard;
+	pthread_mutex_unlock(&shard->lock);
+	if (heat_rows_init(&all, table->delimiter) != 0)
+		return NULL;
+	pthread_mutex_lock(&heat->lock);
+	heat_shards_lock(heat);
+	if (heat_axis_part(heat->axis, table->id) == NULL)
+		heat_axis_add(heat->axis, table->id, &all);
+	heat_shards_unlock(heat);
+	pthread_mutex_unlock(&heat->lock);
+	heat_rows_free(&all);
+	shard = shard_lock(heat);
+	*part = heat_axis_part(heat->axis, table->id);
+	if (*part != NULL)
+		return shard;
+	pthread_mutex_unlock(&shard->lock);
+	return NULL;
+}
+
+/* xorshift64* (Vigna, "An experimental exploration of Marsaglia's xorshift generators", 2016). */
+static uint64_t shard_random(struct heat_shard *shard)
+{
+	uint64_t x = shard->random;
+
+	x ^= x >> 12;
+	x ^= x << 25;
+	x ^= x >> 27;
+	shard->random = x;
+	return x * UINT64_C(0x2545f4914f6cdd1d);
+}
+
+/* Offers the key to the summary, and to the sample, in which each operation is as likely as any
+ * other (algorithm R: Vitter, "Random Sampling with a Reservoir", 1985). */
+static void shard_offer(struct heat_shard *shard, uint32_t table, struct wcs_slice key,
+			const struct heat_counts *counts)
+{
+	size_t at = shard->sample_count;
+
+	heat_summary_offer(&shard->summary, table, key, counts);
+	shard->seen += heat_counts_ops(counts);
+	if (at == HEAT_SAMPLES) {
+		uint64_t draw = (shard_random(shard) >> 8) % shard->seen;
+
+		if (draw / heat_counts_ops(counts) >= HEAT_SAMPLES)
+			return;
+		at = (size_t)(draw / heat_counts_ops(counts));
+	} else {
+		shard->sample_count++;
+	}
+	shard->samples[at].table = table;
+	shard->samples[at].len = (uint32_t)(key.len < HEAT_SAMPLE_MAX ? key.len : HEAT_SAMPLE_MAX);
+	memcpy(shard->samples[at].key, key.data, shard->samples[at].len);
+}
+
+/* Offers a key out of several, if it is its turn. */
+static void shard_offer_several(struct heat_shard *shard, uint32_t table, struct wcs_slice key,
+				const struct heat_counts *counts, uint64_t rows)
+{
+	struct heat_counts several = {counts->reads * HEAT_SEVERAL, counts->writes * HEAT_SEVERAL,
+				      counts->bytes * HEAT_SEVERAL, 0, 0};
+
+	if (shard->owed > rows) {
+		shard->owed -= rows;
+		return;
+	}
+	shard->owed = 1 + (shard_random(shard) >> 8) % (2 * HEAT_SEVERAL - 1);
+	shard_offer(shard, table, key, &several);
+}
+
+/* Counts one operation on the stored key. */
+static void count_one(struct wcs_table *table, struct wcs_slice stored,
+		      const struct heat_counts *counts)
+{
+	struct heat *heat = table->store->heat;
+	const struct heat_part *part;
+	struct heat_shard *shard = shard_enter(heat, table, &part);
+
+	if (shard == NULL)
+		return;
+	heat_counts_add(&shard->counts[heat_axis_find(heat->axis, part, stored)], counts);
+	shard_offer(shard, table->id, stored, counts);
+	pthread_mutex_unlock(&shard->lock);
+}
+
+void heat_count_get(struct wcs_table *table, const struct wcs_keys *keys, struct wcs_slice row,
+		    int64_t began)
+{
+	unsigned char bytes[WCS_ROW_KEY_MAX];
+	struct heat_counts counts = {.reads = 1, .timed = 1};
+
+	if (began == 0)
+		return;
+	counts.nanoseconds = (uint64_t)(clock_ns() - began);
+	count_one(table, wcs_keys_stored(keys, row, bytes), &counts);
+}
+
+void heat_count_move(struct wcs_table *table, struct wcs_slice row, int64_t began)
+{
+	unsigned char bytes[WCS_ROW_KEY_MAX];
+	struct heat_counts counts = {.writes = 2, .timed = 1};
+
+	if (began == 0)
+		return;
+	counts.nanoseconds = (uint64_t)(clock_ns() - began);
+	count_one(table, wcs_keys_stored(wcs_table_keys(table), row, bytes), &counts);
+}
+
+void heat_count_mutations(struct wcs_table *table, const struct wcs_entry *entries, size_t count,
+			  int64_t began)
+{
+	struct heat *heat = table->store->heat;
+	const struct wcs_keys *keys = wcs_table_keys(table);
+	unsigned char bytes[WCS_ROW_KEY_MAX];
+	const struct heat_part *part;
+	struct heat_shard *shard;
+	uint64_t each;
+
+	if (began == 0 || count == 0)
+		return;
+	each = (uint64_t)(clock_ns() - began) / count;
+	shard = shard_enter(heat, table, &part);
+	if (shard == NULL)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		const struct wcs_mutation *mutation = entries[i].mutation;
+		struct wcs_slice key = wcs_keys_stored(keys, entries[i].row, bytes);
+		struct heat_counts counts = {.writes = mutation->write_count +
+						       mutation->delete_count +
+						       mutation->delete_row,
+					     .nanoseconds = each,
+					     .timed = 1};
+
+		if (counts.writes == 0)
+			continue;
+		for (size_t j = 0; j < mutation->write_count; j++)
+			counts.bytes += mutation->writes[j].value.len;
+		heat_counts_add(&shard->counts[heat_axis_find(heat->axis, part, key)], &counts);
+		if (count < HEAT_SEVERAL)
+			shard_offer(shard, table->id, key, &counts);
+		else
+			shard_offer_several(shard, table->id, key, &counts, 1);
+	}
+	pthread_mutex_unlock(&shard->lock);
+}
+
+/* ---- Scans ------------------------------------------------------------------------------- */
+
+/* Counts the rows that the scan read in its range. key: the last one, or data NULL. */
+static void scan_flush(struct heat *heat, struct wcs_scan *scan, struct wcs_slice key)
+{
+	const struct heat_axis *axis = scan->heat.axis;
+	const struct heat_counts one = {.reads = 1}, all = {.reads = scan->heat.rows};
+	const struct heat_part *part;
+	struct heat_shard *shard = shard_enter(heat, scan->table, &part);
+	size_t at = scan->heat.range;
+
+	if (shard == NULL)
+		return;
+	if (axis != heat->axis)
+		at = heat_axis_find(heat->axis, part, axis->ranges[at].start);
+	heat_counts_add(&shard->counts[at], &all);
+	if (key.data != NULL)
+		shard_offer_several(shard, scan->table->id, key, &one, scan->heat.rows);
+	pthread_mutex_unlock(&shard->lock);
+	scan->heat.rows = 0;
+}
+
+/* Finds the key's range, which the scan stays in until a row is not in it. */
+static bool scan_enter(struct heat *heat, struct wcs_scan *scan, struct wcs_slice key)
+{
+	const struct heat_part *part;
+	struct heat_shard *shard = shard_enter(heat, scan->table, &part);
+
+	if (shard == NULL)
+		return false;
+	if (scan->heat.axis != heat->axis) {
+		heat_axis_drop(scan->heat.axis);
+		scan->heat.axis = heat->axis;
+		atomic_fetch_add(&heat->axis->references, 1);
+	}
+	scan->heat.range = heat_axis_find(heat->axis, part, key);
+	scan->heat.end = heat_axis_end(heat->axis, part, scan->heat.range);
+	pthread_mutex_unlock(&shard->lock);
+	return true;
+}
+
+void heat_count_scanned(struct wcs_scan *scan, const struct wcs_keys *keys, struct wcs_slice row)
+{
+	struct heat *heat = scan->table->store->heat;
+	struct heat_axis *axis = scan->heat.axis;
+	unsigned char bytes[WCS_ROW_KEY_MAX];
+	struct wcs_slice key = wcs_keys_stored(keys, row, bytes);
+	bool first = axis == NULL;
+	bool inside = !first && wcs_slice_compare(axis->ranges[scan->heat.range].start, key) <= 0 &&
+		      heat_compare_ends(key, scan->heat.end) < 0;
+
+	if (!inside && scan->heat.rows > 0)
+		scan_flush(heat, scan, key);
+	if (!inside && !scan_enter(heat, scan, key))
+		return;
+	if (++scan->heat.rows == HEAT_SEVERAL || first)
+		scan_flush(heat, scan, key);
+}
+
+void heat_count_close(struct wcs_scan *scan)
+{
+	if (scan->heat.rows > 0)
+		scan_flush(scan->table->store->heat, scan, (struct wcs_slice){NULL, 0});
+	heat_axis_drop(scan->heat.axis);
+}

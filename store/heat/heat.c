@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Folds the counts of the shards into the record of the present minute, once a minute and before a
+ * map is made, and divides the axis anew by what was seen.
+ *
+ * A range's counts are exact. The sampled keys of the range tell where in it they lie: a fold
+ * records them as spans between sampled keys, so that a range which was counted as one, such as
+ * the end of a table, is known in detail afterwards.
+ */
+#include "store/heat/heat_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MINUTE INT64_C(60000000)
+#define DECAY  0.7 /* of a range's weight, from a minute to the next */
+
+/* ---- What the shards have ---------------------------------------------------------------- */
+
+/* The counts of all shards since the last fold, and the axis that they are of. */
+struct drained {
+	struct heat_axis *axis;
+	struct heat_counts *counts;
+	struct heat_sample *samples; /* ascending */
+	size_t sample_count;
+	struct heat_entry *entries; /* of all summaries; one for each key */
+	size_t entry_count;
+	uint64_t ops;
+};
+
+static void drained_free(struct drained *drained)
+{
+	free(drained->counts);
+	free(drained->samples);
+	free(drained->entries);
+	heat_axis_drop(drained->axis);
+}
+
+/* Adds what the entry guarantees to that of the same key. */
+static void drained_merge(struct drained *drained, const struct heat_entry *entry)
+{
+	struct heat_entry *to = NULL;
+
+	if (entry->count - entry->error == 0)
+		return;
+	for (size_t i = 0; i < drained->entry_count && to == NULL; i++)
+		if (drained->entries[i].hash == entry->hash &&
+		    drained->entries[i].table == entry->table &&
+		    drained->entries[i].len == entry->len &&
+		    memcmp(drained->entries[i].key, entry->key, entry->len) == 0)
+			to = &drained->entries[i];
+	if (to != NULL) {
+		heat_counts_add(&to->counts, &entry->counts);
+		return;
+	}
+	/* The counts since the key has its entry are what it guarantees. */
+	memcpy(&drained->entries[drained->entry_count++], entry,
+	       offsetof(struct heat_entry, key) + entry->len);
+}
+
+static int sample_compare(const void *a, const void *b)
+{
+	const struct heat_sample *x = a, *y = b;
+
+	if (x->table != y->table)
+		return x->table < y->table ? -1 : 1;
+	return wcs_slice_compare((struct wcs_slice){x->key, x->len},
+				 (struct wcs_slice){y->key, y->len});
+}
+
+/* Takes all counts of a shard. */
+static void drained_take(struct drained *drained, struct heat_shard *shard)
+{
+	pthread_mutex_lock(&shard->lock);
+	for (size_t i = 0; i < drained->axis->count; i++) {
+		drained->ops += heat_counts_ops(&shard->counts[i]);
+		heat_counts_add(&drained->counts[i], &shard->counts[i]);
+	}
+	memset(shard->counts, 0, drained->axis->count * sizeof(*shard->counts));
+	memcpy(drained->samples + drained->sample_count, shard->samples,
+	       shard->sample_count * sizeof(*shard->samples));
+	drained->sample_count += shard->sample_count;
+	shard->sample_count = 0;
+	shard->seen = 0;
+	for (size_t i = 0; i < HEAT_HOT; i++) {
+		if (shard->summary.entries[i].hash != 0)
+			drained_merge(drained, &shard->summary.entries[i]);
+		shard->summary.entries[i].hash = 0;
+		shard->summary.entries[i].count = 0;
+	}
+	pthread_mutex_unlock(&shard->lock);
+}
+
+/* The caller holds the lock. */
+static int drained_init(struct drained *drained, struct heat *heat)
+{
+	*drained = (struct drained){.axis = heat->axis};
+	atomic_fetch_add(&heat->axis->references, 1);
+	drained->counts = calloc(HEAT_RANGES, sizeof(*drained->counts));
+	drained->samples = malloc((size_t)HEAT_SHARDS * HEAT_SAMPLES * sizeof(*drained->samples));
+	drained->entries = malloc((size_t)HEAT_SHARDS * HEAT_HOT * sizeof(*drained->entries));
+	if (drained->counts == NULL || drained->samples == NULL || drained->entries == NULL) {
+		drained_free(drained);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < HEAT_SHARDS; i++)
+		drained_take(drained, &heat->shards[i]);
+	qsort(drained->samples, drained->sample_count, sizeof(*drained->samples), sample_compare);
+	return 0;
+}
+
+/* ---- Spans of the samples ---------------------------------------------------------------- */
+
+/* The shortest beginning of key b that is behind key a: whole segments, where they are. */
+static struct wcs_slice fold_bound(struct wcs_slice a, struct wcs_slice b, unsigned char delimiter)
+{
+	const unsigned char *x = a.data, *y = b.data;
+	size_t len = 0;
+
+	while (len < a.len && len < b.len && x[len] == y[len])
+		len++;
+	if (len < b.len)
+		len++;
+	while (len < b.len && y[len] != delimiter)
+		len++;
+	return (struct wcs_slice){b.data, len};
+}
+
+static struct wcs_slice sample_key(const struct heat_sample *sample)
+{
+	return (struct wcs_slice){sample->key, sample->len};
+}
+
+/* Records the counts of a range: divided by its samples, of which there are some. */
+static int fold_parts(struct heat_record *record, struct heat_spans *spans, struct wcs_slice start,
+		      struct wcs_slice end, const struct heat_counts *counts,
+		      const struct heat_sample *samples, size_t count, size_t parts,
+		      unsigned char delimiter)
+{
+	struct wcs_slice last = sample_key(&samples[count - 1]), bound;
+	struct heat_span span;
+	size_t from = 0;
+	int rc = 0;
+
+	bound = wcs_slice_compare(start, sample_key(&samples[0])) < 0
+			? fold_bound(start, sample_key(&samples[0]), delimiter)
+			: start;
+	if (last.len < HEAT_SAMPLE_MAX) {
+		last = heat_arena_copy(&record->bytes, last, 1);
+		if (last.data == NULL)
+			return -ENOMEM;
+		if (heat_compare_ends(last, end) < 0)
+			end = last;
+	}
+	for (size_t i = 0; i < parts && rc == 0; i++) {
+		size_t to = count * (i + 1) / parts;
+
+		while (to < count && sample_compare(&samples[to - 1], &samples[to]) == 0)
+			to++;
+		if (to <= from)
+			continue;
+		span.start = heat_arena_copy(&record->bytes, bound, 0);
+		span.end = end;
+		if (to < count) {
+			bound = fold_bound(sample_key(&samples[to - 1]), sample_key(&samples[to]),
+					   delimiter);
+			span.end = heat_arena_copy(&record->bytes, bound, 0);
+		}
+		if (span.start.data == NULL)
+			return -ENOMEM;
+		span.counts = (struct heat_counts){0, 0, 0, 0, 0};
+		for (size_t j = from; j < to; j++) {
+			struct heat_counts part = heat_counts_part(counts, j, count);
+
+			heat_counts_add(&span.counts, &part);
+		}
+		rc = heat_spans_add(spans, &span);
+		from = to;
+	}
+	return rc;
+}
+
+/* Records the counts of all ranges that have some. */
+static int fold_ranges(const struct drained *drained, struct heat_record *record)
+{
+	const struct heat_axis *axis = drained->axis;
+	size_t sample = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < axis->part_count && rc == 0; i++) {
+		const struct heat_part *part = &axis->parts[i];
+		struct heat_spans *spans = NULL;
+
+		while (sample < drained->sample_count &&
+		       drained->samples[sample].table < part->table)
+			sample++;
+		for (size_t at = part->first; at < part->first + part->count && rc == 0; at++) {
+			const struct heat_counts *counts = &drained->counts[at];
+			struct heat_span span = {axis->ranges[at].start,
+						 heat_axis_end(axis, part, at), *counts};
+			size_t first = sample, parts;
+
+			while (sample < drained->sample_count &&
+			       drained->samples[sample].table == part->table &&
+			       heat_compare_ends(sample_key(&drained->samples[sample]), span.end) <
+				       0)
+				sample++;
+			if (heat_counts_ops(counts) == 0)
+				continue;
+			if (spans == NULL)
+				spans = heat_record_table(record, part->table, part->delimiter);
+			if (spans == NULL)
+				return -ENOMEM;
+			parts = 1 + (size_t)(heat_counts_ops(counts) * HEAT_PARTS / drained->ops);
+			rc = sample == first
+				     ? heat_spans_add(spans, &span)
+				     : fold_parts(record, spans, span.start, span.end, counts,
+						  &drained->samples[first], sample - first,
+						  parts < sample - first ? parts : sample - first,
+						  part->delimiter);
+		}
+	}
+	return rc;
+}
+
+/* ---- Hot rows ---------------------------------------------------------------------------- */
+
+/* The parts of the counts that a hot row has, and the others. */
+static void fold_split(struct heat_counts *all, const struct heat_counts *row,
+		       struct heat_counts *own)
+{
+	own->reads = row->reads < all->reads ? row->reads : all->reads;
+	own->writes = row->writes < all->writes ? row->writes : all->writes;
+	own->bytes = row->bytes < all->bytes ? row->bytes : all->bytes;
+	own->timed = row->timed < all->timed ? row->timed : all->timed;
+	own->nanoseconds =
+		row->nanoseconds < all->nanoseconds ? row->nanoseconds : all->nanoseconds;
+	all->reads -= own->reads;
+	all->writes -= own->writes;
+	all->bytes -= own->bytes;
+	all->timed -= own->timed;
+	all->nanoseconds -= own->nanoseconds;
+}
+
+static int entry_compare(const void *a, const void *b)
+{
+	const struct heat_entry *x = a, *y = b;
+
+	if (x->table != y->table)
+		return x->table < y->table ? -1 : 1;
+	return wcs_slice_compare((struct wcs_slice){x->key, x->len},
+				 (struct wcs_slice){y->key, y->len});
+}
+
+/* Takes the samples of the hot row away, which have its range's samples no more to themselves. */
+static void fold_unsample(struct drained *drained, const struct heat_entry *entry)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < drained->sample_count; i++) {
+		const struct heat_sample *sample = &drained->samples[i];
+		bool same = sample->table == entry->table &&
+			    sample->len ==
+				    (entry->len < HEAT_SAMPLE_MAX ? entry->len : HEAT_SAMPLE_MAX) &&
+			    memcmp(sample->key, entry->key, sample->len) == 0;
+
+		if (!same)
+			drained->samples[kept++] = *sample;
+	}
+	drained->sample_count = kept;
+}
+
+/* Records each row that surely has more than a part in HEAT_HOT of all operations as a span of its
+ * own. */
+static int fold_hot(struct drained *drained, struct heat_record *record)
+{
+	qsort(drained->entries, drained->entry_count, sizeof(*drained->entries), entry_compare);
+	for (size_t i = 0; i < drained->entry_count; i++) {
+		const struct heat_entry *entry = &drained->entries[i];
+		const struct wcs_slice key = {entry->key, entry->len};
+		const struct heat_part *part = heat_axis_part(drained->axis, entry->table);
+		struct heat_span span = {.counts = {0, 0, 0, 0, 0}};
+		struct heat_spans *spans;
+
+		if (part == NULL || heat_counts_ops(&entry->counts) * HEAT_HOT < drained->ops)
+			continue;
+		spans = heat_record_table(record, entry->table, part->delimiter);
+		span.start = heat_arena_copy(&record->bytes, key, 0);
+		span.end = heat_arena_copy(&record->bytes, key, 1);
+		if (spans == NULL || span.start.data == NULL || span.end.data == NULL)
+			return -ENOMEM;
+		fold_split(&drained->counts[heat_axis_find(drained->axis, part, key)],
+			   &entry->counts, &span.counts);
+		if (heat_spans_add(spans, &span) != 0)
+			return -ENOMEM;
+		fold_unsample(drained, entry);
+	}
+	return 0;
+}
+
+/* ---- The next axis ----------------------------------------------------------------------- */
+
+/* The ranges of a table: those it has, and the spans seen. */
+static int axis_rows(const struct heat_axis *axis, const struct heat_part *part,
+		     const struct heat_spans *seen, double decay, struct heat_rows *rows)
+{
+	struct heat_spans old = {NULL, 0, 0};
+	int rc = heat_rows_init(rows, part->delimiter);
+
+	for (size_t at = part->first; at < part->first + part->count && rc == 0; at++) {
+		struct heat_span span = {
+			axis->ranges[at].start, heat_axis_end(axis, part, at), {0, 0, 0, 0, 0}};
+
+		span.counts.reads = (uint64_t)(axis->ranges[at].weight * decay);
+		rc = heat_spans_add(&old, &span);
+	}
+	if (rc == 0)
+		rc = heat_rows_add(rows, &old, 1);
+	if (rc == 0 && seen != NULL)
+		rc = heat_rows_add(rows, seen, 1);
+	heat_spans_free(&old);
+	return rc;
+}
+
+/* Moves counts of the old axis, which came meanwhile, to the new one. The caller holds the locks of
+ * the shards. */
+static void axis_move(struct heat *heat, const struct heat_axis *next)
+{
+	const struct heat_axis *axis = heat->axis;
+	struct heat_counts moved[HEAT_TABLE_RANGES];
+
+	for (size_t i = 0; i < HEAT_SHARDS; i++) {
+		struct heat_counts *counts = heat->shards[i].counts;
+		size_t found = 0;
+		struct heat_counts *to[HEAT_TABLE_RANGES];
+
+		for (size_t p = 0; p < axis->part_count; p++) {
+			const struct heat_part *from = &axis->parts[p];
+			const struct heat_part *part = heat_axis_part(next, from->table);
+
+			for (size_t at = from->first; at < from->first + from->count; at++) {
+				if (heat_counts_ops(&counts[at]) == 0)
+					continue;
+				if (part != NULL && found < HEAT_TABLE_RANGES) {
+					moved[found] = counts[at];
+					to[found++] = &counts[heat_axis_find(
+						next, part, axis->ranges[at].start)];
+				}
+				counts[at] = (struct heat_counts){0, 0, 0, 0, 0};
+			}
+		}
+		for (size_t k = 0; k < found; k++)
+			heat_counts_add(to[k], &moved[k]);
+	}
+}
+
+/* Divides the axis anew. The caller holds the lock. */
+static int axis_next(struct heat *heat, const struct heat_record *seen, uint64_t ops, double decay)
+{
+	const struct heat_axis *axis = heat->axis;
+	struct heat_axis *next = heat_axis_new(), *last;
+	double total = (double)ops;
+	int rc = next != NULL ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < axis->count; i++)
+		total += axis->ranges[i].weight * decay;
+	for (size_t i = 0; i < axis->part_count && rc == 0; i++) {
+		const struct heat_part *part = &axis->parts[i];
+		double weight = 0, room = HEAT_RANGES - WCS_TABLES_MAX;
+		struct heat_rows rows;
+
+		rc = axis_rows(axis, part, heat_record_find(seen, part->table), decay, &rows);
+		if (rc == 0) {
+			for (size_t at = 0; at < rows.count; at++)
+				weight += rows.rows[at].weight;
+			room = total > 0 ? room * weight / total : 0;
+			heat_rows_reduce(&rows, room < HEAT_TABLE_RANGES ? 1 + (size_t)room
+									 : HEAT_TABLE_RANGES);
+		}
+		if (rc == 0 && weight > 0) /* else it may be gone; a count adds it again */
+			heat_axis_add(next, part->table, &rows);
+		heat_rows_free(&rows);
+	}
+	if (rc != 0) {
+		heat_axis_drop(next);
+		return rc;
+	}
+	heat_shards_lock(heat);
+	axis_move(heat, next);
+	last = heat->axis;
+	heat->axis = next;
+	heat_shards_unlock(heat);
+	heat_axis_drop(last);
+	return 0;
+}
+
+/* ---- Folding ----------------------------------------------------------------------------- */
+
+/* The minute in which most of the time since the last fold lies; at most a minute behind it. */
+static int64_t fold_slot(const struct heat *heat, int64_t now)
+{
+	int64_t half = (now - heat->folded) / 2;
+
+	if (half < 0)
+		return now / MINUTE;
+	return (heat->folded + (half < MINUTE / 2 ? half : MINUTE / 2)) / MINUTE;
+}
+
+/* Adds what was counted to the record of the slot. */
+static int fold_write(struct heat *heat, struct drained *drained, int64_t slot, double decay)
+{
+	struct heat_record parts[3] = {{.count = 0}}, seen = {.count = 0}, sum = {.count = 0};
+	int rc = fold_hot(drained, &parts[0]);
+
+	if (rc == 0)
+		rc = fold_ranges(drained, &parts[1]);
+	if (rc == 0)
+		rc = heat_record_join(&seen, parts, 2);
+	if (rc == 0)
+		rc = heat_keep_read(heat, WCS_HEAT_6H, slot, 0, &parts[2]);
+	if (rc == 0 || rc == -ENOENT)
+		rc = heat_record_join(&sum, parts, 3);
+	if (rc == 0)
+		rc = heat_keep_write(heat, WCS_HEAT_6H, slot, &sum);
+	if (rc == 0)
+		rc = axis_next(heat, &seen, drained->ops, decay);
+	for (size_t i = 0; i < 3; i++)
+		heat_record_free(&parts[i]);
+	heat_record_free(&seen);
+	heat_record_free(&sum);
+	return rc;
+}
+
+/* The caller holds the lock. */
+static int fold(struct heat *heat)
+{
+	int64_t now = store_now(heat->store), slot = fold_slot(heat, now), last = heat->folded;
+	double decay = slot != heat->folded / MINUTE || now / MINUTE != slot ? DECAY : 1;
+	struct drained drained;
+	int rc = drained_init(&drained, heat);
+
+	if (rc != 0)
+		return rc;
+	if (drained.ops > 0)
+		rc = fold_write(heat, &drained, slot, decay);
+	drained_free(&drained);
+	heat->folded = now;
+	if (last > now)
+		last = now;
+	heat_keep_up(heat, last, now);
+	return rc;
+}
+
+int wcs_heat_fold(struct wcs_store *store)
+{
+	struct heat *heat = store->heat;
+	int rc;
+
+	if (heat == NULL)
+		return -EOPNOTSUPP;
+	pthread_mutex_lock(&heat->lock);
+	rc = fold(heat);
+	pthread_mutex_unlock(&heat->lock);
+	return rc;
+}
+
+/* ---- Starting and stopping --------------------------------------------------------------- */
+
+static void *heat_main(void *arg)
+{
+	struct heat *heat = arg;
+
+	pthread_mutex_lock(&heat->lock);
+	heat_keep_up(heat, 0, heat->since);
+	while (!heat->stop) {
+		int64_t now = store_now(heat->store);
+		struct timespec end = clock_deadline((MINUTE - now % MINUTE) * 1000);
+
+		if (pthread_cond_timedwait(&heat->wake, &heat->lock, &end) == ETIMEDOUT)
+			fold(heat);
+	}
+	fold(heat);
+	pthread_mutex_unlock(&heat->lock);
+	return NULL;
+}
+
+static void heat_free(struct heat *heat)
+{
+	heat_axis_drop(heat->axis);
+	heat_keep_free(heat);
+	for (size_t i = 0; i < HEAT_SHARDS; i++)
+		pthread_mutex_destroy(&heat->shards[i].lock);
+	pthread_mutex_destroy(&heat->mapping);
+	pthread_mutex_destroy(&heat->lock);
+	pthread_cond_destroy(&heat->wake);
+	free(heat);
+}
+
+int heat_start(struct wcs_store *store)
+{
+	struct heat *heat;
+
+	if (!store->options.heat)
+		return 0;
+	heat = calloc(1, sizeof(*heat));
+	if (heat == NULL)
+		return -ENOMEM;
+	heat->store = store;
+	heat->since = heat->folded = store_now(store);
+	heat->in_store = store->engine.local != NULL && !store->options.heat_in_memory;
+	pthread_mutex_init(&heat->lock, NULL);
+	pthread_mutex_init(&heat->mapping, NULL);
+	clock_cond_init(&heat->wake);
+	for (size_t i = 0; i < HEAT_SHARDS; i++) {
+		pthread_mutex_init(&heat->shards[i].lock, NULL);
+		heat->shards[i].random = UINT64_C(0x9e3779b97f4a7c15) * (i + 1);
+	}
+	heat->axis = heat_axis_new();
+	if (!heat_keep_init(heat) || heat->axis == NULL ||
+	    pthread_create(&heat->thread, NULL, heat_main, heat) != 0) {
+		heat_free(heat);
+		return -ENOMEM;
+	}
+	pthread_setname_np(heat->thread, "heat");
+	store->heat = heat;
+	return 0;
+}
+
+void heat_stop(struct wcs_store *store)
+{
+	struct heat *heat = store->heat;
+
+	if (heat == NULL)
+		return;
+	pthread_mutex_lock(&heat->lock);
+	heat->stop = true;
+	pthread_cond_signal(&heat->wake);
+	pthread_mutex_unlock(&heat->lock);
+	pthread_join(heat->thread, NULL);
+	store->heat = NULL;
+	heat_free(heat);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Counting for the heat map. Private to store/. Any thread; a call takes the lock of the thread's
+ * shard for a moment. Without a heat map a call costs one comparison.
+ */
+#ifndef WCS_HEAT_COUNT_H
+#define WCS_HEAT_COUNT_H
+
+#include "lib/clock.h"
+#include "store/table/table.h"
+
+/* Starts counting of an open store as its options say. -ENOMEM. */
+int heat_start(struct wcs_store *store);
+/* Folds the last counts and ends the thread. The store may count nothing. */
+void heat_stop(struct wcs_store *store);
+
+/* When a get or mutation begins, by clock_ns; 0: the store does not count. */
+static inline int64_t heat_begin(const struct wcs_table *table)
+{
+	return table->store->heat != NULL ? clock_ns() : 0;
+}
+/* A row was read by a get that began then; keys NULL: row is the stored key. */
+void heat_count_get(struct wcs_table *table, const struct wcs_keys *keys, struct wcs_slice row,
+		    int64_t began);
+/* Mutations were applied, in one call. */
+void heat_count_mutations(struct wcs_table *table, const struct wcs_entry *entries, size_t count,
+			  int64_t began);
+/* A cell was moved within its row. */
+void heat_count_move(struct wcs_table *table, struct wcs_slice row, int64_t began);
+/* A scan read another row; keys as above. */
+void heat_count_scanned(struct wcs_scan *scan, const struct wcs_keys *keys, struct wcs_slice row);
+/* A scan gave a cell. */
+static inline void heat_count_cell(struct wcs_scan *scan, const struct wcs_keys *keys,
+				   const struct wcs_cell *cell)
+{
+	if (cell->differs == WCS_PART_ROW && scan->table->store->heat != NULL)
+		heat_count_scanned(scan, keys, cell->row);
+}
+/* The scan is closed. */
+void heat_count_close(struct wcs_scan *scan);
+
+#endif

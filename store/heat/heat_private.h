@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/* Shared by the files of this room only. */
+#ifndef WCS_HEAT_PRIVATE_H
+#define WCS_HEAT_PRIVATE_H
+
+#include "store/heat/heat.h"
+#include "store/heat/heat_count.h"
+
+enum {
+	HEAT_RANGES = 4096,	 /* that are counted at once, of all tables */
+	HEAT_TABLE_RANGES = 600, /* of one table; also spans of a table in a record */
+	HEAT_SHARDS = 8,
+	HEAT_HOT = 64,	       /* keys that a shard's summary counts */
+	HEAT_SAMPLES = 512,    /* keys that a shard samples between two folds */
+	HEAT_SAMPLE_MAX = 120, /* bytes of them; a longer key is cut */
+	HEAT_PARTS = 256,      /* into which one fold divides all traffic by its samples */
+	HEAT_SEVERAL = 32,     /* rows of a batch or scan for one that is sampled, on average */
+	/* Bytes of a record: shared by the tables as they share the operations, and in all. */
+	HEAT_RECORD = 10 << 10,
+	HEAT_RECORD_MAX = 40 << 10,
+	HEAT_MEMORY_RECORD = 2048, /* the same of a record in memory */
+	HEAT_MEMORY_RECORD_MAX = 3072,
+};
+
+struct heat_counts {
+	uint64_t reads, writes, bytes;
+	uint64_t nanoseconds, timed; /* of so many gets and mutations */
+};
+static inline void heat_counts_add(struct heat_counts *to, const struct heat_counts *more)
+{
+	to->reads += more->reads;
+	to->writes += more->writes;
+	to->bytes += more->bytes;
+	to->nanoseconds += more->nanoseconds;
+	to->timed += more->timed;
+}
+static inline uint64_t heat_counts_ops(const struct heat_counts *counts)
+{
+	return counts->reads + counts->writes;
+}
+/* Part `index` of `parts` parts, which add up to the whole. */
+struct heat_counts heat_counts_part(const struct heat_counts *counts, uint64_t index,
+				    uint64_t parts);
+
+/* ---- spans.c: key ranges with counts, and their bytes ---- */
+/* Memory that is freed at once. All zero is an empty one. */
+struct heat_arena {
+	struct heat_block *blocks;
+	size_t left; /* bytes of the first block */
+};
+/* A copy of the bytes with `behind` zeros behind them. data NULL: no memory. */
+struct wcs_slice heat_arena_copy(struct heat_arena *arena, struct wcs_slice bytes, size_t behind);
+void heat_arena_free(struct heat_arena *arena);
+
+/* Stored keys [start, end) and their counts; end.data NULL: to the table's end. */
+struct heat_span {
+	struct wcs_slice start, end;
+	struct heat_counts counts;
+};
+/* Ascending spans without overlap. */
+struct heat_spans {
+	struct heat_span *spans; /* freed by heat_spans_free; their bytes are an arena's */
+	size_t count, room;
+};
+int heat_spans_add(struct heat_spans *spans, const struct heat_span *span);
+void heat_spans_free(struct heat_spans *spans);
+/* Is it a span or range of one row? */
+bool heat_is_row(struct wcs_slice start, struct wcs_slice end);
+/* Orders ends of ranges: none is the greatest. */
+int heat_compare_ends(struct wcs_slice a, struct wcs_slice b);
+
+/* ---- rows.c: all keys of a table, divided ---- */
+struct heat_row {
+	struct wcs_slice start; /* the end is the next one's start */
+	double weight;
+};
+struct heat_rows {
+	unsigned char delimiter;
+	struct heat_row *rows; /* the first has the empty start */
+	size_t count, room;
+	struct heat_arena bytes; /* of the starts */
+};
+/* One row. -ENOMEM. */
+int heat_rows_init(struct heat_rows *rows, unsigned char delimiter);
+void heat_rows_free(struct heat_rows *rows);
+/* Divides rows at the bounds of the spans, and adds their operations times scale to the weights. */
+int heat_rows_add(struct heat_rows *rows, const struct heat_spans *spans, double scale);
+/* Joins neighbours until there are at most `limit`, of about equal weight; a heavy one stays for
+ * itself, and bounds with fewer delimiters stay rather than others. */
+void heat_rows_reduce(struct heat_rows *rows, size_t limit);
+/* Adds the counts of each span to the rows that it covers, each an equal part. counts has
+ * rows->count elements. */
+void heat_rows_fill(const struct heat_rows *rows, const struct heat_spans *spans,
+		    struct heat_counts *counts);
+/* Joins lists of spans into one of at most `limit` spans, whose bytes are the rows', which are
+ * made. */
+int heat_rows_join(struct heat_rows *rows, unsigned char delimiter,
+		   const struct heat_spans *const *lists, size_t list_count, size_t limit,
+		   struct heat_spans *joined);
+
+/* ---- summary.c: the most frequent keys ---- */
+struct heat_entry {
+	uint64_t hash;		   /* of table and key; 0: free */
+	uint64_t count;		   /* operations, at least as many as there were */
+	uint64_t error;		   /* by which count may be too large */
+	struct heat_counts counts; /* since the key has this entry */
+	uint32_t table;
+	uint32_t len;
+	unsigned char key[WCS_ROW_KEY_MAX];
+};
+struct heat_summary {
+	struct heat_entry entries[HEAT_HOT];
+};
+void heat_summary_offer(struct heat_summary *summary, uint32_t table, struct wcs_slice key,
+			const struct heat_counts *counts);
+
+/* ---- axis.c: the ranges that are counted ---- */
+struct heat_part {
+	uint32_t table;
+	uint32_t first, count; /* ranges, ascending by their keys */
+	unsigned char delimiter;
+};
+struct heat_axis {
+	_Atomic uint32_t references;
+	size_t part_count, count;
+	struct heat_part parts[WCS_TABLES_MAX]; /* by table */
+	struct heat_row ranges[HEAT_RANGES];
+	struct heat_arena bytes;
+};
+struct heat_axis *heat_axis_new(void);
+void heat_axis_drop(struct heat_axis *axis);
+/* The part of a table; NULL: it has none. */
+const struct heat_part *heat_axis_part(const struct heat_axis *axis, uint32_t table);
+/* Adds a table with these ranges, as far as there is room. */
+void heat_axis_add(struct heat_axis *axis, uint32_t table, const struct heat_rows *rows);
+/* The range of the part with the key. */
+size_t heat_axis_find(const struct heat_axis *axis, const struct heat_part *part,
+		      struct wcs_slice key);
+/* The end of a range of the part; data NULL: none. */
+struct wcs_slice heat_axis_end(const struct heat_axis *axis, const struct heat_part *part,
+			       size_t at);
+
+/* ---- heat.c ---- */
+struct heat_sample {
+	uint32_t table;
+	uint32_t len;
+	unsigned char key[HEAT_SAMPLE_MAX];
+};
+struct heat_shard {
+	pthread_mutex_t lock; /* guards all below */
+	uint64_t random;
+	uint64_t owed; /* rows until the next of several is sampled */
+	uint64_t seen; /* operations offered as samples */
+	size_t sample_count;
+	struct heat_sample samples[HEAT_SAMPLES];
+	struct heat_summary summary;
+	struct heat_counts counts[HEAT_RANGES]; /* of heat->axis */
+};
+struct heat {
+	struct wcs_store *store;
+	bool in_store; /* records go to the engine */
+	int64_t since; /* counting began, microseconds since 1970 */
+	pthread_t thread;
+	pthread_cond_t wake;
+	pthread_mutex_t lock; /* guards folds and the fields down to axis; before shard locks */
+	bool stop;
+	int64_t folded; /* the last fold, microseconds since 1970 */
+	/* Replaced with the lock and those of all shards; read with either. */
+	struct heat_axis *axis;
+	pthread_mutex_t mapping; /* one map is made at a time; before lock */
+	pthread_mutex_t keeping; /* guards kept; comes last */
+	struct heat_kept *kept;	 /* records in memory, by their number */
+	struct heat_shard shards[HEAT_SHARDS];
+};
+
+/* ---- count.c ---- */
+void heat_shards_lock(struct heat *heat);
+void heat_shards_unlock(struct heat *heat);
+
+/* ---- record.c: the counts of a time as bytes ---- */
+struct heat_table {
+	uint32_t table;
+	unsigned char delimiter;
+	struct heat_spans spans;
+};
+struct heat_record {
+	struct heat_table *tables; /* ascending */
+	size_t count, room;
+	struct heat_arena bytes;
+};
+/* The spans of the table, which is added if need be; NULL: no memory. */
+struct heat_spans *heat_record_table(struct heat_record *record, uint32_t table,
+				     unsigned char delimiter);
+/* The spans of the table, or NULL. */
+struct heat_spans *heat_record_find(const struct heat_record *record, uint32_t table);
+void heat_record_free(struct heat_record *record);
+/* The bytes of the record; *bytes is the caller's. */
+int heat_record_encode(const struct heat_record *record, int64_t slot, unsigned char **bytes,
+		       size_t *len);
+/* The bytes that the spans of one table take. */
+size_t heat_record_size(const struct heat_spans *spans);
+/* Adds the tables of the bytes, or the one wanted (0: all). -EIO: they are none of that slot. */
+int heat_record_decode(struct heat_record *record, int64_t slot, uint32_t wanted,
+		       const unsigned char *bytes, size_t len);
+
+/* ---- merge.c ---- */
+/* Adds the sums of some records to an empty one. */
+int heat_record_join(struct heat_record *to, const struct heat_record *parts, size_t count);
+/* Joins spans, and at last removes the tables with the fewest operations, until the record has
+ * about `share` bytes and at most `most`. */
+int heat_record_fit(struct heat_record *record, size_t share, size_t most);
+
+/* ---- keep.c: records by window and slot, the number of a step since 1970 ---- */
+size_t heat_window_columns(enum wcs_heat_window window);
+int64_t heat_window_step(enum wcs_heat_window window); /* microseconds */
+/* Fills an empty record with that of a slot, or where there is none, with those of the next finer
+ * window's slots in it. -ENOENT: neither. wanted: a table; 0: all. */
+int heat_keep_read(struct heat *heat, enum wcs_heat_window window, int64_t slot, uint32_t wanted,
+		   struct heat_record *record);
+/* Makes the record fit and stores it. */
+int heat_keep_write(struct heat *heat, enum wcs_heat_window window, int64_t slot,
+		    struct heat_record *record);
+/* Writes the records of coarser windows whose time ended between two moments (microseconds since
+ * 1970), and that are missing. */
+void heat_keep_up(struct heat *heat, int64_t since, int64_t now);
+bool heat_keep_init(struct heat *heat);
+void heat_keep_free(struct heat *heat);
+
+#endif
