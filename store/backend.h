@@ -26,6 +26,7 @@ struct wcs_scan_heat {
 	size_t range;
 	struct wcs_slice end; /* of the range */
 	uint64_t rows;
+	bool jumped; /* the next row may be before the range */
 };
 
 /* The first member of every engine's own struct, so that the layer above finds the engine. */

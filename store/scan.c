@@ -113,6 +113,7 @@ static int scan_start(struct wcs_table *table, const struct wcs_range *ranges, s
 	(*scan)->policies = wcs_policies_hold(table->policies);
 	(*scan)->table = table_hold(table);
 	(*scan)->filter = copy;
+	(*scan)->heat = (struct wcs_scan_heat){.jumped = true};
 	return 0;
 }
 
@@ -159,6 +160,8 @@ int wcs_scan_seek(struct wcs_scan *scan, struct wcs_slice row)
 {
 	int rc = store_check_slice(row, WCS_ROW_KEY_MAX + 1);
 
+	if (rc == 0 && scan->backend != NULL)
+		scan->heat.jumped = true;
 	return rc == 0 && scan->backend != NULL ? scan->backend->scan_seek(scan, row) : rc;
 }
 

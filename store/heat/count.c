@@ -192,66 +192,68 @@ void heat_count_mutations(struct wcs_table *table, const struct wcs_entry *entri
 
 /* ---- Scans ------------------------------------------------------------------------------- */
 
-/* Counts the rows that the scan read in its range. key: the last one, or data NULL. */
-static void scan_flush(struct heat *heat, struct wcs_scan *scan, struct wcs_slice key)
+/* Counts the rows that the scan read in its range. key: its last row, or data NULL. Then, with a
+ * key, puts the scan into the range of that key. */
+static void scan_flush(struct heat *heat, struct wcs_scan *scan, struct wcs_slice key, bool enters)
 {
-	const struct heat_axis *axis = scan->heat.axis;
 	const struct heat_counts one = {.reads = 1}, all = {.reads = scan->heat.rows};
+	const struct heat_axis *axis = scan->heat.axis;
 	const struct heat_part *part;
 	struct heat_shard *shard = shard_enter(heat, scan->table, &part);
 	size_t at = scan->heat.range;
 
 	if (shard == NULL)
 		return;
-	if (axis != heat->axis)
-		at = heat_axis_find(heat->axis, part, axis->ranges[at].start);
-	heat_counts_add(&shard->counts[at], &all);
-	if (key.data != NULL)
-		shard_offer_several(shard, scan->table->id, key, &one, scan->heat.rows);
+	if (all.reads > 0) {
+		if (axis != heat->axis)
+			at = heat_axis_find(heat->axis, part, axis->ranges[at].start);
+		heat_counts_add(&shard->counts[at], &all);
+		if (key.data != NULL)
+			shard_offer_several(shard, scan->table->id, key, &one, all.reads);
+		scan->heat.rows = 0;
+	}
+	if (enters) {
+		if (axis != heat->axis) {
+			heat_axis_drop(scan->heat.axis);
+			scan->heat.axis = heat->axis;
+			atomic_fetch_add(&heat->axis->references, 1);
+		}
+		scan->heat.range = heat_axis_find(heat->axis, part, key);
+		scan->heat.end = heat_axis_end(heat->axis, part, scan->heat.range);
+	}
 	pthread_mutex_unlock(&shard->lock);
-	scan->heat.rows = 0;
 }
 
-/* Finds the key's range, which the scan stays in until a row is not in it. */
-static bool scan_enter(struct heat *heat, struct wcs_scan *scan, struct wcs_slice key)
+/* Is the scan still in its range? Only a seek, a scan in reverse order and one that merges buckets
+ * leave it at its start. */
+static bool scan_stays(struct wcs_scan *scan, const struct wcs_keys *keys, struct wcs_slice key)
 {
-	const struct heat_part *part;
-	struct heat_shard *shard = shard_enter(heat, scan->table, &part);
+	const struct heat_axis *axis = scan->heat.axis;
 
-	if (shard == NULL)
+	if (axis == NULL || heat_compare_ends(key, scan->heat.end) >= 0)
 		return false;
-	if (scan->heat.axis != heat->axis) {
-		heat_axis_drop(scan->heat.axis);
-		scan->heat.axis = heat->axis;
-		atomic_fetch_add(&heat->axis->references, 1);
-	}
-	scan->heat.range = heat_axis_find(heat->axis, part, key);
-	scan->heat.end = heat_axis_end(heat->axis, part, scan->heat.range);
-	pthread_mutex_unlock(&shard->lock);
-	return true;
+	if (!scan->heat.jumped)
+		return true;
+	scan->heat.jumped = scan->filter->reverse || wcs_keys_salted(keys);
+	return wcs_slice_compare(axis->ranges[scan->heat.range].start, key) <= 0;
 }
 
 void heat_count_scanned(struct wcs_scan *scan, const struct wcs_keys *keys, struct wcs_slice row)
 {
 	struct heat *heat = scan->table->store->heat;
-	struct heat_axis *axis = scan->heat.axis;
 	unsigned char bytes[WCS_ROW_KEY_MAX];
 	struct wcs_slice key = wcs_keys_stored(keys, row, bytes);
-	bool first = axis == NULL;
-	bool inside = !first && wcs_slice_compare(axis->ranges[scan->heat.range].start, key) <= 0 &&
-		      heat_compare_ends(key, scan->heat.end) < 0;
+	bool first = scan->heat.axis == NULL;
 
-	if (!inside && scan->heat.rows > 0)
-		scan_flush(heat, scan, key);
-	if (!inside && !scan_enter(heat, scan, key))
-		return;
+	if (!scan_stays(scan, keys, key))
+		scan_flush(heat, scan, key, true);
 	if (++scan->heat.rows == HEAT_SEVERAL || first)
-		scan_flush(heat, scan, key);
+		scan_flush(heat, scan, key, false);
 }
 
 void heat_count_close(struct wcs_scan *scan)
 {
 	if (scan->heat.rows > 0)
-		scan_flush(scan->table->store->heat, scan, (struct wcs_slice){NULL, 0});
+		scan_flush(scan->table->store->heat, scan, (struct wcs_slice){NULL, 0}, false);
 	heat_axis_drop(scan->heat.axis);
 }

@@ -37,24 +37,16 @@ static void drained_free(struct drained *drained)
 	heat_axis_drop(drained->axis);
 }
 
-/* Adds what the entry guarantees to that of the same key. */
+/* Adds the entry's counts to those of the same key. */
 static void drained_merge(struct drained *drained, const struct heat_entry *entry)
 {
-	struct heat_entry *to = NULL;
+	const struct wcs_slice key = {entry->key, entry->len};
 
-	if (entry->count - entry->error == 0)
-		return;
-	for (size_t i = 0; i < drained->entry_count && to == NULL; i++)
-		if (drained->entries[i].hash == entry->hash &&
-		    drained->entries[i].table == entry->table &&
-		    drained->entries[i].len == entry->len &&
-		    memcmp(drained->entries[i].key, entry->key, entry->len) == 0)
-			to = &drained->entries[i];
-	if (to != NULL) {
-		heat_counts_add(&to->counts, &entry->counts);
-		return;
-	}
-	/* The counts since the key has its entry are what it guarantees. */
+	for (size_t i = 0; i < drained->entry_count; i++)
+		if (heat_entry_is(&drained->entries[i], entry->table, key)) {
+			heat_counts_add(&drained->entries[i].counts, &entry->counts);
+			return;
+		}
 	memcpy(&drained->entries[drained->entry_count++], entry,
 	       offsetof(struct heat_entry, key) + entry->len);
 }
@@ -83,12 +75,10 @@ static void drained_take(struct drained *drained, struct heat_shard *shard)
 	drained->sample_count += shard->sample_count;
 	shard->sample_count = 0;
 	shard->seen = 0;
-	for (size_t i = 0; i < HEAT_HOT; i++) {
-		if (shard->summary.entries[i].hash != 0)
+	for (size_t i = 0; i < HEAT_HOT; i++)
+		if (shard->summary.hashes[i] != 0)
 			drained_merge(drained, &shard->summary.entries[i]);
-		shard->summary.entries[i].hash = 0;
-		shard->summary.entries[i].count = 0;
-	}
+	heat_summary_clear(&shard->summary);
 	pthread_mutex_unlock(&shard->lock);
 }
 

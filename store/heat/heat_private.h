@@ -100,17 +100,19 @@ int heat_rows_join(struct heat_rows *rows, unsigned char delimiter,
 
 /* ---- summary.c: the most frequent keys ---- */
 struct heat_entry {
-	uint64_t hash;		   /* of table and key; 0: free */
-	uint64_t count;		   /* operations, at least as many as there were */
-	uint64_t error;		   /* by which count may be too large */
-	struct heat_counts counts; /* since the key has this entry */
+	struct heat_counts counts; /* since the key has this entry: no more than there were */
 	uint32_t table;
 	uint32_t len;
 	unsigned char key[WCS_ROW_KEY_MAX];
 };
 struct heat_summary {
+	uint64_t hashes[HEAT_HOT]; /* of table and key; 0: the entry is free */
+	uint64_t ops[HEAT_HOT];	   /* operations, at least as many as there were */
 	struct heat_entry entries[HEAT_HOT];
 };
+/* Is it the entry of that key? */
+bool heat_entry_is(const struct heat_entry *entry, uint32_t table, struct wcs_slice key);
+void heat_summary_clear(struct heat_summary *summary);
 void heat_summary_offer(struct heat_summary *summary, uint32_t table, struct wcs_slice key,
 			const struct heat_counts *counts);
 

@@ -3,8 +3,8 @@
  * The most frequent keys in fixed memory: the Space-Saving algorithm of Metwally, Agrawal and
  * El Abbadi ("Efficient Computation of Frequent and Top-k Elements in Data Streams", ICDT 2005).
  * With m entries and N operations, each key with more than N/m operations has an entry, and no
- * count is more than N/m too large; count - error is never too large. Summaries of several shards
- * are merged by adding what their entries guarantee.
+ * count is more than N/m too large. A fold uses the counts since a key has its entry, which are
+ * never too large and at most N/m too small, and adds those of the shards.
  */
 #include "store/heat/heat_private.h"
 
@@ -12,10 +12,9 @@
 
 #include <string.h>
 
-static bool entry_is(const struct heat_entry *entry, uint64_t hash, uint32_t table,
-		     struct wcs_slice key)
+bool heat_entry_is(const struct heat_entry *entry, uint32_t table, struct wcs_slice key)
 {
-	return entry->hash == hash && entry->table == table && entry->len == key.len &&
+	return entry->table == table && entry->len == key.len &&
 	       memcmp(entry->key, key.data, key.len) == 0;
 }
 
@@ -23,24 +22,29 @@ void heat_summary_offer(struct heat_summary *summary, uint32_t table, struct wcs
 			const struct heat_counts *counts)
 {
 	uint64_t hash = hash_bytes(HASH_START ^ table, key.data, key.len) | 1;
-	struct heat_entry *least = &summary->entries[0];
+	struct heat_entry *entry;
+	size_t least = 0;
 
 	for (size_t i = 0; i < HEAT_HOT; i++) {
-		struct heat_entry *entry = &summary->entries[i];
-
-		if (entry_is(entry, hash, table, key)) {
-			entry->count += heat_counts_ops(counts);
-			heat_counts_add(&entry->counts, counts);
+		if (summary->hashes[i] == hash && heat_entry_is(&summary->entries[i], table, key)) {
+			summary->ops[i] += heat_counts_ops(counts);
+			heat_counts_add(&summary->entries[i].counts, counts);
 			return;
 		}
-		if (entry->count < least->count)
-			least = entry;
+		if (summary->ops[i] < summary->ops[least])
+			least = i;
 	}
-	least->hash = hash;
-	least->error = least->count;
-	least->count += heat_counts_ops(counts);
-	least->counts = *counts;
-	least->table = table;
-	least->len = (uint32_t)key.len;
-	memcpy(least->key, key.data, key.len);
+	entry = &summary->entries[least];
+	summary->hashes[least] = hash;
+	summary->ops[least] += heat_counts_ops(counts);
+	entry->counts = *counts;
+	entry->table = table;
+	entry->len = (uint32_t)key.len;
+	memcpy(entry->key, key.data, key.len);
+}
+
+void heat_summary_clear(struct heat_summary *summary)
+{
+	memset(summary->hashes, 0, sizeof(summary->hashes));
+	memset(summary->ops, 0, sizeof(summary->ops));
 }
