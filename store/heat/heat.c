@@ -122,94 +122,108 @@ static struct wcs_slice sample_key(const struct heat_sample *sample)
 	return (struct wcs_slice){sample->key, sample->len};
 }
 
-/* Records the counts of a range: divided by its samples, of which there are some. */
-static int fold_parts(struct heat_record *record, struct heat_spans *spans, struct wcs_slice start,
-		      struct wcs_slice end, const struct heat_counts *counts,
-		      const struct heat_sample *samples, size_t count, size_t parts,
-		      unsigned char delimiter)
+/* The samples of a range, of which there are some. */
+struct sampled {
+	const struct heat_sample *samples;
+	size_t count;
+	size_t parts; /* into which they divide it */
+	unsigned char delimiter;
+};
+
+/* The range from its first sampled key to its last. */
+static int fold_narrow(struct heat_arena *arena, const struct sampled *of, struct heat_span *range)
 {
-	struct wcs_slice last = sample_key(&samples[count - 1]), bound;
-	struct heat_span span;
-	size_t from = 0;
-	int rc = 0;
+	struct wcs_slice first = sample_key(&of->samples[0]);
+	struct wcs_slice last = sample_key(&of->samples[of->count - 1]);
 
-	bound = wcs_slice_compare(start, sample_key(&samples[0])) < 0
-			? fold_bound(start, sample_key(&samples[0]), delimiter)
-			: start;
-	if (last.len < HEAT_SAMPLE_MAX) {
-		last = heat_arena_copy(&record->bytes, last, 1);
-		if (last.data == NULL)
-			return -ENOMEM;
-		if (heat_compare_ends(last, end) < 0)
-			end = last;
+	if (wcs_slice_compare(range->start, first) < 0)
+		range->start =
+			heat_arena_copy(arena, fold_bound(range->start, first, of->delimiter), 0);
+	if (last.len < HEAT_SAMPLE_MAX) { /* else it may be longer */
+		last = heat_arena_copy(arena, last, 1);
+		if (heat_compare_ends(last, range->end) < 0)
+			range->end = last;
 	}
-	for (size_t i = 0; i < parts && rc == 0; i++) {
-		size_t to = count * (i + 1) / parts;
+	return range->start.data != NULL && last.data != NULL ? 0 : -ENOMEM;
+}
 
-		while (to < count && sample_compare(&samples[to - 1], &samples[to]) == 0)
+/* Records the counts of a range in spans with about equally many samples. */
+static int fold_parts(struct heat_arena *arena, struct heat_spans *spans, const struct sampled *of,
+		      struct heat_span range)
+{
+	size_t from = 0;
+	int rc = fold_narrow(arena, of, &range);
+
+	for (size_t i = 0; i < of->parts && rc == 0; i++) {
+		struct heat_span span = {.start = range.start, .end = range.end};
+		size_t to = of->count * (i + 1) / of->parts;
+
+		while (to > 0 && to < of->count &&
+		       sample_compare(&of->samples[to - 1], &of->samples[to]) == 0)
 			to++;
 		if (to <= from)
 			continue;
-		span.start = heat_arena_copy(&record->bytes, bound, 0);
-		span.end = end;
-		if (to < count) {
-			bound = fold_bound(sample_key(&samples[to - 1]), sample_key(&samples[to]),
-					   delimiter);
-			span.end = heat_arena_copy(&record->bytes, bound, 0);
-		}
-		if (span.start.data == NULL)
-			return -ENOMEM;
-		span.counts = (struct heat_counts){0, 0, 0, 0, 0};
-		for (size_t j = from; j < to; j++) {
-			struct heat_counts part = heat_counts_part(counts, j, count);
+		if (to < of->count) {
+			struct wcs_slice bound =
+				fold_bound(sample_key(&of->samples[to - 1]),
+					   sample_key(&of->samples[to]), of->delimiter);
 
-			heat_counts_add(&span.counts, &part);
+			span.end = range.start = heat_arena_copy(arena, bound, 0);
+			if (span.end.data == NULL)
+				return -ENOMEM;
+		}
+		for (; from < to; from++) {
+			struct heat_counts one = heat_counts_part(&range.counts, from, of->count);
+
+			heat_counts_add(&span.counts, &one);
 		}
 		rc = heat_spans_add(spans, &span);
-		from = to;
 	}
 	return rc;
 }
 
-/* Records the counts of all ranges that have some. */
-static int fold_ranges(const struct drained *drained, struct heat_record *record)
+/* Records the counts of a range, whose first sample, if it has one, is that at *sample. */
+static int fold_range(const struct drained *drained, const struct heat_part *part, size_t at,
+		      size_t *sample, struct heat_record *record)
 {
 	const struct heat_axis *axis = drained->axis;
+	struct heat_span range = {axis->ranges[at].start, heat_axis_end(axis, part, at),
+				  drained->counts[at]};
+	uint64_t ops = heat_counts_ops(&range.counts);
+	struct sampled of = {.samples = &drained->samples[*sample], .delimiter = part->delimiter};
+	struct heat_spans *spans;
+
+	while (*sample < drained->sample_count && drained->samples[*sample].table == part->table &&
+	       heat_compare_ends(sample_key(&drained->samples[*sample]), range.end) < 0) {
+		++*sample;
+		of.count++;
+	}
+	if (ops == 0)
+		return 0;
+	spans = heat_record_table(record, part->table, part->delimiter);
+	if (spans == NULL)
+		return -ENOMEM;
+	if (of.count == 0)
+		return heat_spans_add(spans, &range);
+	of.parts = 1 + (size_t)(ops * HEAT_PARTS / drained->ops);
+	if (of.parts > of.count)
+		of.parts = of.count;
+	return fold_parts(&record->bytes, spans, &of, range);
+}
+
+static int fold_ranges(const struct drained *drained, struct heat_record *record)
+{
 	size_t sample = 0;
 	int rc = 0;
 
-	for (size_t i = 0; i < axis->part_count && rc == 0; i++) {
-		const struct heat_part *part = &axis->parts[i];
-		struct heat_spans *spans = NULL;
+	for (size_t i = 0; i < drained->axis->part_count && rc == 0; i++) {
+		const struct heat_part *part = &drained->axis->parts[i];
 
 		while (sample < drained->sample_count &&
 		       drained->samples[sample].table < part->table)
 			sample++;
-		for (size_t at = part->first; at < part->first + part->count && rc == 0; at++) {
-			const struct heat_counts *counts = &drained->counts[at];
-			struct heat_span span = {axis->ranges[at].start,
-						 heat_axis_end(axis, part, at), *counts};
-			size_t first = sample, parts;
-
-			while (sample < drained->sample_count &&
-			       drained->samples[sample].table == part->table &&
-			       heat_compare_ends(sample_key(&drained->samples[sample]), span.end) <
-				       0)
-				sample++;
-			if (heat_counts_ops(counts) == 0)
-				continue;
-			if (spans == NULL)
-				spans = heat_record_table(record, part->table, part->delimiter);
-			if (spans == NULL)
-				return -ENOMEM;
-			parts = 1 + (size_t)(heat_counts_ops(counts) * HEAT_PARTS / drained->ops);
-			rc = sample == first
-				     ? heat_spans_add(spans, &span)
-				     : fold_parts(record, spans, span.start, span.end, counts,
-						  &drained->samples[first], sample - first,
-						  parts < sample - first ? parts : sample - first,
-						  part->delimiter);
-		}
+		for (size_t at = part->first; at < part->first + part->count && rc == 0; at++)
+			rc = fold_range(drained, part, at, &sample, record);
 	}
 	return rc;
 }

@@ -3,6 +3,11 @@
 #include "store/heat/heat.h"
 #include "tests/unit/suite.h"
 
+#include <malloc.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #define MINUTE INT64_C(60000000)
 #define START  (INT64_C(29000000) * MINUTE) /* an hour begins then, and ten minutes */
 
@@ -188,6 +193,202 @@ SUITE_LEVELDB_STORE(test_diagonal, 60)
 		ck_assert_uint_ge(inside, 190);
 	}
 	wcs_heat_map_free(map);
+}
+
+/* ---- Windows ----------------------------------------------------------------------------- */
+
+/* Gets of a minute of a day: a wave, on keys that move on. Returns how many. */
+static uint64_t heat_minute(struct suite *s, int minute)
+{
+	int gets = 5 + minute % 60 / 6;
+	char key[32];
+
+	for (int i = 0; i < gets; i++) {
+		snprintf(key, sizeof(key), "row#%05d", (minute * 3 + i * 7) % 500);
+		heat_get(s, key);
+	}
+	return (uint64_t)gets;
+}
+
+/* Checks the columns of a window against the gets of the minutes [0, minutes). */
+static void heat_check_window(struct suite *s, enum wcs_heat_window window, int minutes,
+			      const uint64_t *gets)
+{
+	struct wcs_heat_map *map = heat_map(s, window, WCS_HEAT_READS);
+	int64_t first = map->start, total = 0;
+	size_t checked = 0;
+
+	for (size_t column = 0; column < map->columns; column++) {
+		int64_t from = (first + (int64_t)column * map->step - START) / MINUTE;
+		int64_t to = from + map->step / MINUTE;
+		uint64_t expected = 0;
+
+		for (int64_t minute = from; minute < to; minute++)
+			if (minute >= 0 && minute < minutes)
+				expected += gets[minute];
+		ck_assert_uint_eq(heat_column(map, column), expected);
+		checked += expected > 0;
+		total += (int64_t)expected;
+	}
+	ck_assert_uint_gt(checked, 0);
+	ck_assert_int_eq((int64_t)map->total, total);
+	wcs_heat_map_free(map);
+}
+
+SUITE_CONTRACT("6h (one column a minute; also the default), 4d (ten minutes) and 28d (an hour) …; "
+	       "survives remounts (a crash may lose a minute)")
+
+/* A day of traffic, in which the store is closed twice, and its process killed twice. */
+SUITE_LEVELDB_STORE(test_day, 120)
+{
+	enum { DAY = 24 * 60 };
+	static uint64_t gets[DAY];
+	int minute = 0;
+
+	heat_open(s);
+	heat_load(s, 0, 500, "row#%05d");
+	s->clock = START - MINUTE; /* the writes are of another time */
+	SUITE_OK(wcs_heat_fold(s->store));
+	s->clock = START;
+	SUITE_OK(wcs_heat_fold(s->store));
+	for (int part = 0; part < 4; part++) {
+		int until = (part + 1) * DAY / 4 + part * 7;
+		pid_t child;
+		int status;
+
+		if (until > DAY)
+			until = DAY;
+		s->clock = START + minute * MINUTE;
+		suite_shut(s);
+		/* As a model, what each minute has; the child does it. */
+		for (int i = minute; i < until; i++)
+			gets[i] = (uint64_t)(5 + i % 60 / 6);
+		child = fork();
+		ck_assert_int_ge(child, 0);
+		if (child == 0) {
+			if (suite_try_open(s) != 0)
+				_exit(1);
+			for (int i = minute; i < until; i++) {
+				heat_minute(s, i);
+				s->clock += MINUTE;
+				if (wcs_heat_fold(s->store) != 0)
+					_exit(2);
+			}
+			if (part % 2 == 0)
+				kill(getpid(), SIGKILL);
+			suite_shut(s);
+			_exit(0);
+		}
+		ck_assert_int_eq(waitpid(child, &status, 0), child);
+		ck_assert_int_eq(status, part % 2 == 0 ? SIGKILL : 0);
+		minute = until;
+		s->clock = START + minute * MINUTE;
+		SUITE_OK(suite_try_open(s));
+		for (int window = 0; window < WCS_HEAT_WINDOWS; window++)
+			heat_check_window(s, (enum wcs_heat_window)window, minute, gets);
+	}
+}
+
+/* ---- Limits ------------------------------------------------------------------------------ */
+
+SUITE_CONTRACT("It uses at most 16 MiB of memory for all tables")
+
+/* The key of a row: long, and unlike that of any other row. */
+static void heat_long_key(unsigned int row, char key[600])
+{
+	uint64_t random = row;
+
+	memset(key, 'x', 599);
+	for (int i = 0; i < 10; i++)
+		key[i * 50] = (char)('a' + suite_random(&random) % 26);
+	snprintf(key + 580, 20, "#%08u", row);
+}
+
+enum { MEMORY_TABLES = 40, MEMORY_ROWS = 4000, MEMORY_GETS = 300 };
+
+static void heat_open_tables(struct suite *s, struct wcs_table *tables[MEMORY_TABLES], bool creates)
+{
+	char name[32];
+
+	for (size_t i = 0; i < MEMORY_TABLES; i++) {
+		snprintf(name, sizeof(name), "t%zu", i);
+		if (creates)
+			SUITE_OK(wcs_table_create(s->store, name));
+		SUITE_OK(wcs_table_open(s->store, name, &tables[i]));
+		if (creates)
+			SUITE_OK(wcs_family_create(tables[i], "f"));
+	}
+}
+
+static void heat_close_tables(struct wcs_table *tables[MEMORY_TABLES])
+{
+	for (size_t i = 0; i < MEMORY_TABLES; i++)
+		wcs_table_close(tables[i]);
+}
+
+/* Random gets for a day, in a store that counts in memory or not at all. Returns the bytes that the
+ * process uses at its end, with a map at hand. */
+static size_t heat_memory_of_day(struct suite *s, bool heat)
+{
+	struct wcs_table *tables[MEMORY_TABLES];
+	struct wcs_heat_map *map = NULL;
+	struct wcs_cell_info info;
+	struct mallinfo2 used;
+	uint64_t random = 1;
+	char key[600];
+
+	s->heat = s->heat_in_memory = heat;
+	s->clock = START;
+	suite_reopen(s);
+	heat_open_tables(s, tables, false);
+	for (int i = 0; i < 24 * 60 * MEMORY_GETS; i++) {
+		unsigned int row = suite_random(&random) % MEMORY_ROWS;
+
+		heat_long_key(row, key);
+		SUITE_OK(wcs_cell_get(tables[row % MEMORY_TABLES], suite_text(key), "f",
+				      suite_text("q"), WCS_TS_NEWEST, &info));
+		if (i % MEMORY_GETS == 0 && heat)
+			heat_tick(s);
+	}
+	if (heat) {
+		SUITE_OK(wcs_heat_map(tables[7], WCS_HEAT_4D, WCS_HEAT_READS, 0, 0, &map));
+		ck_assert_uint_gt(map->total, 24 * 60 * MEMORY_GETS / MEMORY_TABLES / 2);
+	}
+	used = mallinfo2();
+	wcs_heat_map_free(map);
+	heat_close_tables(tables);
+	return used.uordblks + used.hblkhd;
+}
+
+/* 40 tables with long keys. */
+SUITE_LEVELDB_STORE(test_memory, 120)
+{
+	struct wcs_table *tables[MEMORY_TABLES];
+	size_t without, with;
+	char key[600];
+
+	heat_open_tables(s, tables, true);
+	for (unsigned int row = 0; row < MEMORY_ROWS; row++) {
+		heat_long_key(row, key);
+		suite_set(tables[row % MEMORY_TABLES], key, "f", "q", WCS_TS_SERVER, "v");
+	}
+	heat_close_tables(tables);
+	without = heat_memory_of_day(s, false);
+	with = heat_memory_of_day(s, true);
+	ck_assert_uint_le(with, without + (16u << 20));
+	ck_assert_uint_gt(with, without);
+}
+
+SUITE_CONTRACT("-o keyvis=off disables it")
+
+SUITE_STORES(test_off, 10)
+{
+	struct wcs_heat_map *map;
+
+	heat_load(s, 0, 3, "row#%d");
+	ck_assert_int_eq(wcs_heat_map(s->table, WCS_HEAT_6H, WCS_HEAT_OPS, 0, 0, &map),
+			 -EOPNOTSUPP);
+	ck_assert_int_eq(wcs_heat_fold(s->store), -EOPNOTSUPP);
 }
 
 int main(void)
