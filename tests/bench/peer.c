@@ -140,15 +140,17 @@ int peers_run(void (*run)(void))
 
 static _Noreturn void exec_server(const struct peer *peer)
 {
+	const char *other = getenv("BENCH_OTHER");
 	char program[300], numbers[TREE_TEXT_MAX];
 
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (!freopen("log", "a", stderr))
 		_exit(127);
 	tree_format(peer->tree, numbers);
-	if (peer->kind == PEER_ROWFS) {
+	if (peer->kind == PEER_ROWFS || other) {
 		measure_program("../rowfs", program, sizeof(program));
-		execl(program, program, "-f", "-o", peer->options, peer->store, peer->mount,
+		execl(program, program, "-f", "-o",
+		      peer->kind == PEER_ROWFS ? peer->options : other, peer->store, peer->mount,
 		      (char *)NULL);
 	} else {
 		measure_program("null", program, sizeof(program));
@@ -191,7 +193,8 @@ double peer_start(struct peer *peer, enum peer_kind kind, const struct tree *tre
 	peer->kind = kind;
 	peer->tree = tree;
 	snprintf(peer->mount, sizeof(peer->mount), "%s/%s", directory, names[kind]);
-	snprintf(peer->store, sizeof(peer->store), "%s/store", directory);
+	snprintf(peer->store, sizeof(peer->store), "%s/%s", directory,
+		 kind == PEER_NULL ? "other" : "store");
 	if (mkdir(peer->mount, 0700) != 0 && errno != EEXIST)
 		peer_die(peer->mount, errno);
 	if (peer->options[0] == '\0')
