@@ -251,7 +251,7 @@ crash: all ## cuts the power N times (default: 500) under a load, kills as often
 	BUILD=$(BUILD) tests/crash/test_full.sh large
 
 # The tests that have threads meet.
-TSAN_UNIT := store_threads store_gc drop_crash store_batch store_random sync leveldb_chunks leveldb_manual metrics lead node
+TSAN_UNIT := store_threads heat_threads store_gc drop_crash store_batch store_random sync leveldb_chunks leveldb_manual metrics lead node
 TSAN_E2E  := stress soak
 
 tsan: deps ## runs the tests of threads with ThreadSanitizer
