@@ -181,16 +181,21 @@ static void keep_end_slot(struct heat *heat, enum wcs_heat_window window, int64_
 	heat_record_free(&record);
 }
 
+/* The same of a window. */
+static void keep_end_slots(struct heat *heat, enum wcs_heat_window window, int64_t since,
+			   int64_t now)
+{
+	int64_t step = heat_window_step(window), finer = heat_window_step(window - 1);
+	int64_t first = now - (int64_t)windows[window - 1].columns * finer;
+
+	if (first < since) /* before first the finer window has no records any more */
+		first = since;
+	for (int64_t slot = first / step; slot < now / step; slot++)
+		keep_end_slot(heat, window, slot);
+}
+
 void heat_keep_up(struct heat *heat, int64_t since, int64_t now)
 {
-	for (int window = WCS_HEAT_4D; window < WCS_HEAT_WINDOWS; window++) {
-		int64_t step = heat_window_step(window), finer = heat_window_step(window - 1);
-		int64_t first = now - (int64_t)windows[window - 1].columns * finer;
-
-		/* Before that the finer window has no records any more. */
-		if (first < since)
-			first = since;
-		for (int64_t slot = first / step; slot < now / step; slot++)
-			keep_end_slot(heat, window, slot);
-	}
+	keep_end_slots(heat, WCS_HEAT_4D, since, now);
+	keep_end_slots(heat, WCS_HEAT_28D, since, now);
 }
