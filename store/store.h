@@ -792,4 +792,18 @@ int wcs_rows_count(struct wcs_table *table, const struct wcs_slice *key, struct 
 /* Counts one family's cells, and the rows that have such cells. */
 int wcs_family_count(struct wcs_table *table, const char *name, struct wcs_count *count);
 
+/*
+ * Counts the cells of a family that its policy shows and another policy would hide, as of now, and
+ * the rows that have such cells. Calls each for every such cell, in the order of a scan; it stops
+ * at the first error of each and returns it. -EINVAL: the text is no policy; fault has the column,
+ * or 0. The cost grows with the family's cells.
+ */
+int wcs_family_explain(struct wcs_table *table, const char *name, const char *policy,
+		       int (*each)(void *ctx, const struct wcs_cell *cell), void *ctx,
+		       struct wcs_count *count, struct wcs_fault *fault);
+
+/* The policy collects a cell with that timestamp once its column has so many newer cells, or from
+ * then on at some age; 0: newer cells alone do not lead to that. */
+int wcs_family_newer(struct wcs_table *table, const char *name, int64_t ts, uint64_t *newer);
+
 #endif

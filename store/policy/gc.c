@@ -353,6 +353,20 @@ uint64_t wcs_gc_last_rank(const struct wcs_gc *gc)
 	return last;
 }
 
+uint64_t wcs_gc_newer(const struct wcs_gc *gc, int64_t ts)
+{
+	uint64_t least = 0;
+
+	for (size_t i = 0; i < gc->count; i++) {
+		uint64_t bound = (uint64_t)gc->nodes[i].bound;
+
+		if (gc->nodes[i].kind == GC_MAXVERSIONS && (least == 0 || bound < least) &&
+		    wcs_gc_expiry(gc, bound + 1, ts) != INT64_MAX)
+			least = bound;
+	}
+	return least;
+}
+
 /* Two policies that agree on the first rank behind each bound agree on all ranks. Expiries of one
  * rank are sums of the timestamp and a bound, so one timestamp stands for all. */
 bool wcs_gc_is_within(const struct wcs_gc *gc, const struct wcs_gc *other)

@@ -25,6 +25,10 @@ char *wcs_gc_format(const struct wcs_gc *gc);
  * never. It falls with the rank and grows with the timestamp. */
 int64_t wcs_gc_expiry(const struct wcs_gc *gc, uint64_t rank, int64_t ts);
 
+/* The least number of newer cells of its column, from 1, behind which the policy collects a cell of
+ * that timestamp, at once or at some age; 0: behind no number of them. */
+uint64_t wcs_gc_newer(const struct wcs_gc *gc, int64_t ts);
+
 /* The rank from which on the policy treats all ranks alike; 1: it ignores the rank. */
 uint64_t wcs_gc_last_rank(const struct wcs_gc *gc);
 

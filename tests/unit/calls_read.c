@@ -106,6 +106,26 @@ static int run_count(struct calls *calls)
 	return rc;
 }
 
+static int see_cell(void *ctx, const struct wcs_cell *cell)
+{
+	calls_out(ctx, cell->row.data, cell->row.len);
+	return 0;
+}
+
+static int run_explain(struct calls *calls)
+{
+	struct wcs_count count;
+	uint64_t newer;
+	int rc = wcs_family_newer(calls->suite.table, "a", 1, &newer);
+
+	if (rc == 0)
+		rc = wcs_family_explain(calls->suite.table, "a", "maxversions=1", see_cell, calls,
+					&count, NULL);
+	if (rc == 0)
+		calls_out_text(calls, count.cells == 1 && newer == 0 ? " one" : " not one");
+	return rc;
+}
+
 static int see_split(void *ctx, struct wcs_slice row)
 {
 	calls_out(ctx, row.data, row.len);
@@ -136,6 +156,7 @@ const struct call calls_read[] = {
 	{.name = "reverse", .run = run_reverse, .out = "r#s/q r#s/big r/q ", .least = 3},
 	{.name = "list", .run = run_list, .out = "2", .least = 1},
 	{.name = "count", .run = run_count, .out = "two ", .least = 1},
+	{.name = "explain", .run = run_explain, .out = "r one ", .least = 2},
 	{.name = "splits", .run = run_splits, .out = "", .least = 1},
 	{.name = "stats", .run = run_stats, .least = 1},
 	{.name = NULL},
