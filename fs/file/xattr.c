@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Extended attributes: user.rowfs.* give a node's kind, table, row key, family, qualifier
- * and timestamp. They are not listed, because `rsync -X` would find the list different from a plain
- * file's each time. Setting or removing one does nothing, so that copies which carry them succeed.
- * There are no others.
+ * and timestamp, and when its policy collects a cell. They are not listed, because `rsync -X` would
+ * find the list different from a plain file's each time. Setting or removing one does nothing, so
+ * that copies which carry them succeed. There are no others.
  *
  * The kernel asks for security.capability before each write. A foreign name is therefore answered
  * from its text alone, without the node. The answer is not ENOSYS: the kernel would then stop
  * asking for all names, rowfs's own included.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,14 +18,17 @@
 #include "fs/names/pos.h"
 #include "fs/serve/report.h"
 #include "fs/write/writer.h"
+#include "lib/times.h"
 
 #define PREFIX "user.rowfs."
 
+enum { TEXT_MAX = 32 }; /* bytes of a number, a time or a fate, with its NUL */
+
 /* A letter for each attribute that a kind of node has: kind, table, row key, family, qualifier,
- * stamp. */
+ * stamp, gc. */
 static const char *const attributes_of[NODE_VIEWED + 1] = {
-	[NODE_TABLE] = "kt",	 [NODE_PREFIX] = "ktr",	 [NODE_FAMILY] = "ktrf",
-	[NODE_HISTORY] = "trfq", [NODE_CELL] = "ktrfqs", [NODE_VERSION] = "ktrfqs",
+	[NODE_TABLE] = "kt",	 [NODE_PREFIX] = "ktr",	  [NODE_FAMILY] = "ktrf",
+	[NODE_HISTORY] = "trfq", [NODE_CELL] = "ktrfqsg", [NODE_VERSION] = "ktrfqsg",
 };
 
 static const struct {
@@ -33,6 +37,7 @@ static const struct {
 } attributes[] = {
 	{PREFIX "kind", 'k'},	{PREFIX "table", 't'},	   {PREFIX "key", 'r'},
 	{PREFIX "family", 'f'}, {PREFIX "qualifier", 'q'}, {PREFIX "timestamp", 's'},
+	{PREFIX "gc", 'g'},
 };
 
 /* "row" if the store has a row of exactly this key. */
@@ -64,13 +69,50 @@ static int kind_of(struct pos *pos, const char **kind)
 	return rc;
 }
 
+/* The timestamp of a cell; of a session what it has by now. */
+static int64_t stamp_of(const struct node *node)
+{
+	uint64_t size;
+	int64_t ts = node_ts(node);
+
+	if (node->flags & NODE_F_WRITER)
+		writer_stat(node->writer, &size, &ts);
+	return ts;
+}
+
+/* Writes when the policy collects the cell: at a time, without any write before; or not before its
+ * column has so many newer cells. -ENODATA: it is no cell yet, or no more. */
+static int fate_of(const struct node *node, struct pos *pos, char text[TEXT_MAX])
+{
+	struct wcs_cell_info info;
+	uint64_t newer = 0;
+	int rc;
+
+	pos->ts = stamp_of(node);
+	rc = pos->ts < 0 ? -ENOENT : pos_enter(pos, false);
+	if (rc == 0)
+		rc = pos_cell(pos, &info);
+	pos_leave(pos);
+	if (rc == 0)
+		rc = wcs_family_newer(pos->table, pos->family, info.ts, &newer);
+	if (rc != 0)
+		return rc == -ENOENT ? -ENODATA : rc;
+	if (info.expires <= TIMES_LAST)
+		text[times_format(info.expires < 0 ? 0 : info.expires, 6, text)] = 0;
+	else if (info.expires != WCS_TS_MAX)
+		snprintf(text, TEXT_MAX, "%" PRId64, info.expires);
+	else if (newer > 0)
+		snprintf(text, TEXT_MAX, "rank %" PRIu64, newer);
+	else
+		strcpy(text, "keep");
+	return 0;
+}
+
 /* The value borrows from pos and digits. -ENODATA: the node has no such attribute. */
-static int value_of(const struct node *node, const char *name, struct pos *pos, char digits[24],
-		    struct wcs_slice *value)
+static int value_of(const struct node *node, const char *name, struct pos *pos,
+		    char digits[TEXT_MAX], struct wcs_slice *value)
 {
 	const char *text = NULL;
-	int64_t ts = node->ts;
-	uint64_t size;
 	size_t i = 0;
 	int rc;
 
@@ -100,14 +142,16 @@ static int value_of(const struct node *node, const char *name, struct pos *pos, 
 	case 'q':
 		*value = pos->qualifier;
 		break;
+	case 'g':
+		rc = fate_of(node, pos, digits);
+		text = digits;
+		break;
 	default:
-		if (node->flags & NODE_F_WRITER) /* it may not have a timestamp yet */
-			writer_stat(node->writer, &size, &ts);
-		snprintf(digits, 24, "%lld", (long long)ts);
+		snprintf(digits, TEXT_MAX, "%" PRId64, stamp_of(node));
 		text = digits;
 		break;
 	}
-	if (text)
+	if (rc == 0 && text)
 		*value = (struct wcs_slice){text, strlen(text)};
 	return rc;
 }
@@ -127,7 +171,7 @@ void fs_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 {
 	struct wcs_slice value = {0};
 	struct pos pos;
-	char digits[24];
+	char digits[TEXT_MAX];
 	int rc = -EOPNOTSUPP;
 
 	if (strncmp(name, PREFIX, sizeof(PREFIX) - 1) == 0) {

@@ -220,21 +220,27 @@ static int viewed_prefix(const struct pos *pos)
 	return rc > 0 ? 0 : rc == 0 ? -ENOENT : rc;
 }
 
-/* The cell that a view shows in the place of the position. */
-static int viewed_cell(const struct pos *pos, struct wcs_cell_info *info)
+int pos_cell(const struct pos *pos, struct wcs_cell_info *info)
 {
 	char to[WCS_QUALIFIER_MAX + 1];
 	struct wcs_filter filter = pos_column(pos, to);
-	enum wcs_type type;
-	struct pos found;
-	int rc = pos_type(pos, &type);
 
 	if (pos->ts != WCS_TS_NEWEST) {
 		filter.ts_from = pos->ts;
 		filter.ts_to = pos->ts < WCS_TS_MAX ? pos->ts + 1 : 0;
 	}
+	return nth_cell(pos, &filter, 1, info);
+}
+
+/* The cell that a view shows in the place of the position. */
+static int viewed_cell(const struct pos *pos, struct wcs_cell_info *info)
+{
+	enum wcs_type type;
+	struct pos found;
+	int rc = pos_type(pos, &type);
+
 	if (rc == 0)
-		rc = nth_cell(pos, &filter, 1, info);
+		rc = pos_cell(pos, info);
 	if (rc != 0 || !wcs_type_aggregates(type))
 		return rc;
 	found = *pos;

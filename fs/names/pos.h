@@ -94,6 +94,11 @@ int pos_keep(struct fs *fs, const struct pos *pos);
 /* Deletes the column of a cell, or the cell of a version. */
 int pos_delete(const struct pos *pos);
 
+/* The cell of the position, by a scan of its column from the newest cell on: unlike that of
+ * pos_stored, info->expires takes account of how many cells are newer; the size is the stored
+ * value's. -ENOENT. */
+int pos_cell(const struct pos *pos, struct wcs_cell_info *info);
+
 /* The second newest cell of a column. -ENOENT: none. */
 int pos_older(const struct pos *pos, struct wcs_cell_info *info);
 

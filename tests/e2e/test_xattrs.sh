@@ -84,6 +84,48 @@ print(len(os.getxattr(q[len(chunks) * 230:], "user.rowfs.qualifier")))' "$t/long
 check_eq "a chunk of a name has none" "[]" \
 	"$(python 'print(os.listxattr(a[0]))' "$t/long/f/$long$(printf 'l%.0s' {1..30})%")"
 
+# ---- What a policy does with a cell ----------------------------------------------------------
+
+# fates NAME POLICY EXPECTED: of the newest cell, and of the three versions, newest first.
+fates() {
+	put "$m/u/.families/f/gc" "$2"
+	check_eq "$1" "$3" "$(for path in "$m/u/g/f/q" "$m/u/g/f/q@/"{3000000000000000,2000000000000000,1000000000000000}; do
+		attribute gc "$path"
+		echo
+	done | paste -sd ,)"
+}
+mkdir -p "$m/u/g/f/q@"
+for ((i = 1; i <= 3; i++)); do echo $i >"$m/u/g/f/q@/${i}000000000000000"; done
+put "$m/u/g/f/one" 1
+fates "without a policy it is kept" never keep,keep,keep,keep
+fates "newer cells collect it" maxversions=5 "rank 5,rank 5,rank 5,rank 5"
+age() {
+	date -u -d "@$(($1 + 20000 * 86400))" +%FT%T.000001Z
+}
+ages=$(age 3000000000),$(age 3000000000),$(age 2000000000),$(age 1000000000)
+fates "its age does" maxage=20000d "$ages"
+fates "either: the time comes in any case" "maxversions=5 or maxage=20000d" "$ages"
+fates "both: first newer cells, then, with as many, the time" "maxversions=2 and maxage=20000d" \
+	"rank 2,rank 2,rank 2,$(age 1000000000)"
+fates "both, while one never says so" "maxversions=5 and never" keep,keep,keep,keep
+fates "two of them" "(maxversions=5 or maxversions=7) and maxversions=6" "rank 6,rank 6,rank 6,rank 6"
+fates "a time after the year 9999 is in microseconds" maxage=100000000d \
+	8643000000000000001,8643000000000000001,8642000000000000001,8641000000000000001
+check_eq "in a view it is the same" 8642000000000000001 "$(attribute gc "$m/u/.at/2000000000000000/g/f/q")"
+put "$m/u/.families/f/gc" maxversions=3
+check_eq "also in .raw and .versions" "rank 3 rank 3" \
+	"$(attribute gc "$m/u/.raw/g/f/q") $(attribute gc "$m/.versions/u/g/f/q@/1000000000000000")"
+check_eq "a file that is no cell yet has none" "ENODATA rank 3" "$(python '
+file = open(a[0], "w")
+print(error(os.getxattr, a[0], "user.rowfs.gc"), end=" ")
+file.write("v"); file.close()
+print(os.getxattr(a[0], "user.rowfs.gc").decode())' "$m/u/g/f/new")"
+for path in "$m/u/g/f/q@" "$m/u/g/f" "$m/u/g" "$m/u"; do
+	fail_with "${path##*/} has none" - 'No such attribute' getfattr --absolute-names -n user.rowfs.gc "$path"
+done
+rm -r "$m/u/g"
+put "$m/u/.families/f/gc" never
+
 # ---- Sizes and errors ------------------------------------------------------------------------
 
 # Python asks without a size; ctypes asks as we want it.
