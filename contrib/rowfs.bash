@@ -163,8 +163,8 @@ _rowfs_has() {
 	[ -e "${at:-.}/$2" ]
 }
 
-# Completes T/. to the views and control files, and shows the form of an argument behind T/.VIEW/. Any
-# other word is completed as before.
+# Completes T/. to the views and control files, and shows the form of an argument behind T/.VIEW/ and of
+# a policy behind T/.families/F/explain/, which is not listed. Any other word is completed as before.
 _rowfs_views() {
 	local word=${COMP_WORDS[COMP_CWORD]} directory=. name form i
 	COMPREPLY=()
@@ -187,6 +187,11 @@ _rowfs_views() {
 		done
 		# A second answer without a common beginning: the form is shown, not taken.
 		[[ ${#COMPREPLY[@]} != 1 ]] || COMPREPLY+=(" ")
+	elif [[ -n $name && explain == "$name"* && $directory =~ [.]families/[^/]+/$ ]] && _rowfs_has "$directory" gc; then
+		COMPREPLY=("${directory}explain/")
+		compopt -o nospace 2>/dev/null
+	elif [[ -z $name && $directory =~ [.]families/[^/]+/explain/$ ]] && _rowfs_has "$directory.." gc; then
+		COMPREPLY=(never maxversions=N maxage=Nd)
 	else
 		for ((i = 0; i < ${#_rowfs_former[@]}; i += 2)); do
 			[[ ${_rowfs_former[i]} != "$1" ]] || "${_rowfs_former[i + 1]}" "$@"

@@ -37,6 +37,7 @@ static const char info_help[] =
 	"  .families/F/gc     the policy, read and set: never, maxversions=N, "
 	"maxage=N(ms|s|m|h|d),\n"
 	"                     joined by and, or and parentheses\n"
+	"  .families/F/explain/POLICY   how many rows, cells and bytes this policy would hide, JSON\n"
 	"  .families/F/type   the type, read and set (while the family is empty)\n"
 	"  .families/F/drop   read: JSON: table, family, rows, cells, bytes\n"
 	"                     write: the family's name drops its cells in all rows\n"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* One file for each part of a table's schema: T/.delimiter, T/.design, T/.protected,
- * T/.families/F/gc and type. */
+ * T/.families/F/gc and type; and what another policy would hide: T/.families/F/explain/POLICY. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "fs/cache/cache.h"
@@ -121,6 +122,64 @@ static int policy_apply(const struct control_place *at, const char *text, size_t
 	return rc;
 }
 
+enum { EXAMPLES = 20 };
+
+struct explained {
+	const struct pos *pos;
+	unsigned count; /* of the examples */
+	FILE *to;	/* their text */
+};
+
+static int example_print(void *ctx, const struct wcs_cell *cell)
+{
+	struct explained *explained = ctx;
+	int rc;
+
+	if (explained->count == EXAMPLES)
+		return 0;
+	fputs(explained->count++ == 0 ? "\n {\"key\":" : ",\n {\"key\":", explained->to);
+	rc = control_print_key(explained->to, explained->pos->keys, cell->row);
+	fputs(",\"qualifier\":", explained->to);
+	if (rc == 0)
+		rc = control_print_key(explained->to, NULL, cell->qualifier);
+	fprintf(explained->to, ",\"ts\":%" PRId64 ",\"bytes\":%" PRIu64 "}", cell->info.ts,
+		cell->info.size);
+	return rc;
+}
+
+/* The examples are kept until the scan ends, since the counts come first. The file's name is the
+ * policy. */
+static int explain_print(const struct control_place *at, FILE *to)
+{
+	const struct pos *pos = &at->pos;
+	char *examples = NULL, *policy = NULL;
+	size_t len;
+	struct explained explained = {pos, 0, open_memstream(&examples, &len)};
+	struct wcs_family family = {.gc = NULL};
+	struct wcs_count count;
+	int rc = explained.to ? wcs_gc_canonical(at->node->name, &policy, NULL) : -ENOMEM;
+
+	if (rc == 0)
+		rc = wcs_family_get(pos->table, pos->family, &family);
+	if (rc == 0)
+		rc = wcs_family_explain(pos->table, pos->family, policy, example_print, &explained,
+					&count, NULL);
+	if (explained.to && fclose(explained.to) != 0)
+		rc = -ENOMEM;
+	if (rc == 0)
+		fprintf(to,
+			"{\"table\":\"%s\",\"family\":\"%s\",\"present\":\"%s\",\"policy\":\"%s\","
+			"\n"
+			" \"rows\":%" PRIu64 ",\"cells\":%" PRIu64 ",\"bytes\":%" PRIu64
+			",\"examples\":[%s]}\n",
+			wcs_table_name(pos->table), pos->family, family.gc, policy, count.rows,
+			count.cells, count.bytes, examples);
+	wcs_family_clear(&family);
+	free(examples);
+	free(policy);
+	return rc;
+}
+
 static int type_apply(const struct control_place *at, const char *text, size_t len)
 {
 	enum wcs_type type;
@@ -143,4 +202,5 @@ const struct control_text control_design = {design_print, design_apply, NULL, CO
 const struct control_text control_protected = {protected_print, protected_apply, NULL,
 					       CONTROL_LINES};
 const struct control_text control_policy = {family_print, policy_apply, NULL, CONTROL_LINES};
+const struct control_text control_explain = {explain_print, NULL, NULL, CONTROL_LINES};
 const struct control_text control_type = {family_print, type_apply, NULL, CONTROL_LINES};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* LOOKUP and FORGET; the node that a name leads to. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fs/cache/cache.h"
@@ -133,6 +134,28 @@ int lookup_child(struct fs *fs, struct node *dir, const char *name, struct pos *
 	return rc == 0 ? pos_descend(pos, child->kind, child->bytes) : rc;
 }
 
+/* Tells why the argument of a view, or the name of a policy, is wrong. Returns error. */
+static int bad_text(struct fs *fs, const struct node *dir, const char *name, int error,
+		    const struct wcs_fault *fault)
+{
+	char at[32] = "";
+
+	if (fault->column > 0)
+		snprintf(at, sizeof(at), ", at character %d", fault->column);
+	return fault->text[0] ? report(fs, dir, name, 0, error, "%s%s", fault->text, at) : error;
+}
+
+/* Is the name of a file in a family's explain a policy? */
+static int policy_check(struct fs *fs, const struct node *dir, const char *policy)
+{
+	struct wcs_fault fault = {0};
+	char *canonical = NULL;
+	int rc = wcs_gc_canonical(policy, &canonical, &fault);
+
+	free(canonical);
+	return rc == 0 ? 0 : bad_text(fs, dir, policy, rc, &fault);
+}
+
 int lookup_exists(struct fs *fs, struct node *base, const struct pos *pos,
 		  const struct spelled *child)
 {
@@ -140,6 +163,8 @@ int lookup_exists(struct fs *fs, struct node *base, const struct pos *pos,
 		return chunk_first(fs, base, pos, child->bytes, NULL);
 	if (child->kind == NODE_POLICIES)
 		return wcs_family_exists(pos->table, child->bytes) ? 0 : -ENOENT;
+	if (base->kind == NODE_EXPLAIN)
+		return policy_check(fs, base, child->buf);
 	return pos_exists(fs, pos);
 }
 
@@ -154,17 +179,6 @@ int lookup_file(struct fs *fs, const struct node *base, const struct pos *pos,
 		return -ENOENT;
 	return draft_get(fs, node_child_id(base, child->kind, child->bytes), info ? info : &unused,
 			 NULL);
-}
-
-/* Tells why the argument of a view is wrong. Returns error. */
-static int bad_view(struct fs *fs, const struct node *dir, const char *name, int error,
-		    const struct wcs_fault *fault)
-{
-	char at[32] = "";
-
-	if (fault->column > 0)
-		snprintf(at, sizeof(at), ", at character %d", fault->column);
-	return fault->text[0] ? report(fs, dir, name, 0, error, "%s%s", fault->text, at) : error;
 }
 
 /* The view that the name of a NODE_VIEWED gives an argument to, or is. */
@@ -237,7 +251,7 @@ static int lookup_view(struct fs *fs, struct node *dir, const char *name, const 
 		return 0;
 	}
 	nodes_put(fs->nodes, *node, 1);
-	return bad_view(fs, dir, name, rc, &fault);
+	return bad_text(fs, dir, name, rc, &fault);
 }
 
 /* A name in a view. Only committed values are there, and directories that hold some. */

@@ -26,7 +26,7 @@ enum { TEXT_MAX = 32 }; /* bytes of a number, a time or a fate, with its NUL */
 
 /* A letter for each attribute that a kind of node has: kind, table, row key, family, qualifier,
  * stamp, gc. */
-static const char *const attributes_of[NODE_VIEWED + 1] = {
+static const char *const attributes_of[NODE_KINDS] = {
 	[NODE_TABLE] = "kt",	 [NODE_PREFIX] = "ktr",	  [NODE_FAMILY] = "ktrf",
 	[NODE_HISTORY] = "trfq", [NODE_CELL] = "ktrfqsg", [NODE_VERSION] = "ktrfqsg",
 };

@@ -40,6 +40,8 @@ enum node_kind {
 	NODE_CHUNK,    /* a part of long names; its name is their encoded beginning */
 	NODE_VIEW,     /* T/.from: its children are arguments */
 	NODE_VIEWED, /* T/.from/KEY, T/.reverse: a directory of segments through a chain of views */
+	NODE_EXPLAIN, /* T/.families/F/explain: its files are named by policies */
+	NODE_KINDS,
 };
 
 /* The identity of a node. name: decoded bytes. */

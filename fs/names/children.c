@@ -308,7 +308,7 @@ static int walk(struct walk *walk, const struct node *node, const struct child *
 {
 	struct wcs_slice slice = {after ? after->bytes : NULL, after ? after->len : 0};
 	const struct wcs_slice *bytes = after ? &slice : NULL;
-	enum control control;
+	enum node_kind kind;
 	const char *name;
 	int rc = 0;
 
@@ -326,12 +326,11 @@ static int walk(struct walk *walk, const struct node *node, const struct child *
 	case NODE_VIEW:
 		return walk_arguments(walk, node, bytes);
 	default:
-		for (size_t i = 0; rc == 0 && spell_control(walk->pos->kind, i, &control, &name);
-		     i++) {
+		for (size_t i = 0; rc == 0 && spell_fixed(walk->pos->kind, i, &kind, &name); i++) {
 			struct wcs_slice child = {name, strlen(name)};
 
 			if (!after || memdir_order(child, slice) > 0)
-				rc = walk->each(walk->ctx, NODE_CONTROL, child, NULL);
+				rc = walk->each(walk->ctx, kind, child, NULL);
 		}
 		return rc;
 	}

@@ -10,43 +10,54 @@
 #include "store/chain/views.h"
 #include "store/keys/keys.h"
 
-enum { TABLE = 1 << NODE_TABLE, PREFIX = 1 << NODE_PREFIX, VIEWED = 1 << NODE_VIEWED };
-
-/* Those of directories of segments are not listed. VIEWED: these directories have it in views, too.
- */
-static const struct {
-	unsigned dirs; /* bits: the kinds of directories that have it */
-	enum control control;
-	const char *name;
-} controls[] = {
-	{1 << NODE_ROWFS, CONTROL_ENGINE, "engine"},
-	{1 << NODE_ROWFS, CONTROL_ERRORS, "errors"},
-	{1 << NODE_ROWFS, CONTROL_COLLECTOR, "gc"},
-	{1 << NODE_ROWFS, CONTROL_HELP, "help"},
-	{1 << NODE_ROWFS, CONTROL_METRICS, "metrics"},
-	{1 << NODE_ROWFS, CONTROL_SCHEMA, "schema.json"},
-	{1 << NODE_ROWFS, CONTROL_VERSION, "version"},
-	{1 << NODE_POLICIES, CONTROL_DROP, "drop"},
-	{1 << NODE_POLICIES, CONTROL_POLICY, "gc"},
-	{1 << NODE_POLICIES, CONTROL_TYPE, "type"},
-	{TABLE | PREFIX | VIEWED, CONTROL_COUNT, ".count"},
-	{TABLE, CONTROL_DELIMITER, ".delimiter"},
-	{TABLE, CONTROL_DESIGN, ".design"},
-	{TABLE | PREFIX, CONTROL_DROP, ".drop"},
-	{TABLE | PREFIX | VIEWED, CONTROL_KEYS, ".keys"},
-	{TABLE, CONTROL_PROTECTED, ".protected"},
-	{PREFIX | VIEWED, CONTROL_ROW, ".row"},
-	{TABLE | PREFIX | VIEWED, CONTROL_ROWS, ".rows"},
-	{TABLE | PREFIX | VIEWED, CONTROL_SPLITS, ".splits"},
+enum {
+	TABLE = 1 << NODE_TABLE,
+	PREFIX = 1 << NODE_PREFIX,
+	VIEWED = 1 << NODE_VIEWED,
+	ROWFS = 1 << NODE_ROWFS,
+	POLICIES = 1 << NODE_POLICIES,
+	EXPLAIN = 1 << NODE_EXPLAIN,
 };
 
-bool spell_control(enum node_kind dir, size_t i, enum control *control, const char **name)
+/* The names that all directories of a kind have, by name in each. Those of directories of segments
+ * are not listed. VIEWED: these directories have it in views, too. */
+static const struct fixed {
+	unsigned dirs; /* bits: the kinds of directories that have it */
+	enum node_kind kind;
+	enum control control;
+	const char *name;
+} fixed[] = {
+	{ROWFS, NODE_CONTROL, CONTROL_ENGINE, "engine"},
+	{ROWFS, NODE_CONTROL, CONTROL_ERRORS, "errors"},
+	{ROWFS, NODE_CONTROL, CONTROL_COLLECTOR, "gc"},
+	{ROWFS, NODE_CONTROL, CONTROL_HELP, "help"},
+	{ROWFS, NODE_CONTROL, CONTROL_METRICS, "metrics"},
+	{ROWFS, NODE_CONTROL, CONTROL_SCHEMA, "schema.json"},
+	{ROWFS, NODE_CONTROL, CONTROL_VERSION, "version"},
+	{POLICIES, NODE_CONTROL, CONTROL_DROP, "drop"},
+	{POLICIES, NODE_EXPLAIN, 0, "explain"},
+	{POLICIES, NODE_CONTROL, CONTROL_POLICY, "gc"},
+	{POLICIES, NODE_CONTROL, CONTROL_TYPE, "type"},
+	{TABLE | PREFIX | VIEWED, NODE_CONTROL, CONTROL_COUNT, ".count"},
+	{TABLE, NODE_CONTROL, CONTROL_DELIMITER, ".delimiter"},
+	{TABLE, NODE_CONTROL, CONTROL_DESIGN, ".design"},
+	{TABLE | PREFIX, NODE_CONTROL, CONTROL_DROP, ".drop"},
+	{TABLE | PREFIX | VIEWED, NODE_CONTROL, CONTROL_KEYS, ".keys"},
+	{TABLE, NODE_CONTROL, CONTROL_PROTECTED, ".protected"},
+	{PREFIX | VIEWED, NODE_CONTROL, CONTROL_ROW, ".row"},
+	{TABLE | PREFIX | VIEWED, NODE_CONTROL, CONTROL_ROWS, ".rows"},
+	{TABLE | PREFIX | VIEWED, NODE_CONTROL, CONTROL_SPLITS, ".splits"},
+};
+#define FIXED (sizeof(fixed) / sizeof(fixed[0]))
+
+bool spell_fixed(enum node_kind dir, size_t i, enum node_kind *kind, const char **name)
 {
-	for (size_t c = 0; c < sizeof(controls) / sizeof(controls[0]); c++) {
-		if (!(controls[c].dirs & 1u << dir) || controls[c].name[0] == '.' || i-- > 0)
+	for (const struct fixed *at = fixed; at < fixed + FIXED; at++) {
+		if (!(at->dirs & 1u << dir) || at->name[0] == '.' || at->kind == NODE_EXPLAIN ||
+		    i-- > 0)
 			continue;
-		*control = controls[c].control;
-		*name = controls[c].name;
+		*kind = at->kind;
+		*name = at->name;
 		return true;
 	}
 	return false;
@@ -106,14 +117,14 @@ static int take_joined(struct spelled *child, const struct node *dir, enum node_
 	return 0;
 }
 
-static int parse_control(enum node_kind dir, bool viewed, const char *name, struct spelled *child)
+static int parse_fixed(enum node_kind dir, bool viewed, const char *name, struct spelled *child)
 {
-	for (size_t c = 0; c < sizeof(controls) / sizeof(controls[0]); c++) {
-		if (!(controls[c].dirs & 1u << dir) || strcmp(name, controls[c].name) != 0 ||
-		    (viewed && !(controls[c].dirs & VIEWED)))
+	for (const struct fixed *at = fixed; at < fixed + FIXED; at++) {
+		if (!(at->dirs & 1u << dir) || strcmp(name, at->name) != 0 ||
+		    (viewed && !(at->dirs & VIEWED)))
 			continue;
-		take(child, NODE_CONTROL, name, strlen(name));
-		child->control = controls[c].control;
+		take(child, at->kind, name, strlen(name));
+		child->control = at->control;
 		return 0;
 	}
 	return -EINVAL;
@@ -134,7 +145,7 @@ static int parse_dotted(const struct node *dir, const struct pos *pos, const cha
 	else if (pos->kind == NODE_TABLE && !viewed && strcmp(name, ".families") == 0)
 		take(child, NODE_FAMILIES, name, len);
 	else
-		return parse_control(pos->kind, viewed, name, child);
+		return parse_fixed(pos->kind, viewed, name, child);
 	return 0;
 }
 
@@ -294,7 +305,7 @@ static int parse_history(const char *name, size_t len, struct spelled *child)
 
 bool spell_is_fixed(const struct node *dir)
 {
-	return dir->kind == NODE_ROWFS || dir->kind == NODE_POLICIES;
+	return (ROWFS | POLICIES | EXPLAIN) & 1u << dir->kind;
 }
 
 int spell_parse(const struct node *dir, const struct pos *pos, const char *name,
@@ -328,8 +339,12 @@ int spell_parse(const struct node *dir, const struct pos *pos, const char *name,
 		return 0;
 	case NODE_FAMILIES:
 		return take_joined(child, dir, NODE_POLICIES, NAMES_FAMILY, NULL, name, len);
+	case NODE_EXPLAIN: /* whether it is a policy is found out when it is looked up */
+		take(child, NODE_CONTROL, name, len);
+		child->control = CONTROL_EXPLAIN;
+		return 0;
 	default:
-		return parse_control(dir->kind, false, name, child);
+		return parse_fixed(dir->kind, false, name, child);
 	}
 }
 

@@ -31,6 +31,7 @@ enum control {
 	CONTROL_COUNT,	   /* .count in T and below */
 	CONTROL_SPLITS,	   /* .splits in T and below */
 	CONTROL_DESIGN,	   /* T/.design */
+	CONTROL_EXPLAIN,   /* T/.families/F/explain/POLICY */
 };
 
 /* The meaning of a name in its directory; the child need not exist. */
@@ -66,9 +67,9 @@ size_t spell_node(const struct node *node, char *name);
  * size bytes. */
 void spell_path(const struct node *node, const char *name, char *path, size_t size);
 
-/* The i-th listed control file of a directory of that kind, and its name; false: none. */
-bool spell_control(enum node_kind dir, size_t i, enum control *control, const char **name);
-/* Does the directory hold nothing but these? */
+/* The i-th listed name that each directory of that kind has, and its kind; false: none. */
+bool spell_fixed(enum node_kind dir, size_t i, enum node_kind *kind, const char **name);
+/* Can nothing be made or removed in the directory? */
 bool spell_is_fixed(const struct node *dir);
 
 #endif

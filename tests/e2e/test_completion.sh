@@ -129,6 +129,10 @@ is ' |TIME' ls "$t/.since/"
 is ' |KEY' cat "$t/STC/.from/"
 is '' ls "$t/.has/" # which lists the families
 is '' ls "$t/.since/1"
+is "$t/.families/f/explain/" cat "$t/.families/f/ex" # is not listed
+is 'maxage=Nd|maxversions=N|never' cat "$t/.families/f/explain/"
+is '' cat "$t/.families/f/explain/never"
+is '' cat "a b/.families/f/ex"
 is '' ls 'a\ b/m\ n/.f'
 is '' ls './.f'
 # shellcheck disable=SC2016 # awk's

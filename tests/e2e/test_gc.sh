@@ -123,6 +123,50 @@ check_eq "no pass comes by itself" null "$(jq .pending.next "$m/.rowfs/gc")"
 check "it goes on" bash -c "echo resume >'$m/.rowfs/gc'"
 fail_with "another word" 1 'Invalid argument' bash -c "echo stop >'$m/.rowfs/gc'"
 
+# ---- Explained: what another policy would hide
+
+E=$m/t/.families/f/explain
+echo t >"$m/t/.drop"
+policy 'maxversions=4'
+column "$m/t/x/f/q" {1..5}=12
+column "$m/t/x/f/%FF" 1= 2=
+mkdir -p "$m/t/y/f"
+echo new >"$m/t/y/f/q"
+check_eq "explain is not listed" $'drop\ngc\ntype' "$(sorted "$m/t/.families/f")"
+check_eq "nor are policies in it" "" "$(sorted "$E")"
+check_eq "the counts, and the cells" \
+	'{"table":"t","family":"f","present":"maxversions=4","policy":"maxversions=3 or maxage=1d","rows":1,"cells":6,"bytes":8,"examples":[{"key":"x","qualifier":"q","ts":5,"bytes":2},{"key":"x","qualifier":"q","ts":4,"bytes":2},{"key":"x","qualifier":"q","ts":3,"bytes":2},{"key":"x","qualifier":"q","ts":2,"bytes":2},{"key":"x","qualifier":"%FF","ts":2,"bytes":0},{"key":"x","qualifier":"%FF","ts":1,"bytes":0}]}' \
+	"$(jq -c . "$E/maxversions=3||(maxage=24h)")"
+check_eq "a looser policy hides nothing more" '[0,0,0,[]]' "$(jq -c '[.rows, .cells, .bytes, .examples]' "$E/maxversions=5")"
+check_eq "nothing changes by that" maxversions=4 "$(cat "$m/t/.families/f/gc")"
+fail_with "a wrong policy" 1 'Invalid argument' cat "$E/maxversions=1x"
+error "and why" '/t/.families/f/explain/maxversions=1x: expected .*, at character 14$'
+fail_with "also if it is to be made" 1 'Invalid argument' touch "$E/forever"
+fail_with "a policy cannot be written" 1 'Operation not permitted' bash -c "echo run >'$E/never'"
+fail_with "or removed" 1 'Operation not permitted' rm -f "$E/never"
+fail_with "or moved" 1 'Operation not permitted' mv "$E/never" "$m/t/x/f/"
+fail_with "nor explain" 1 'Operation not permitted' rmdir "$E"
+fail_with "nothing is made in it" 1 'File exists' mkdir "$E/never"
+check_eq "its files look like others" "-r--r--r-- 0 ok" "$(stat -c '%A %s' "$E/never") $(call 'os.close(os.open(q, os.O_RDONLY))' "$E/never")"
+seq -f '{"key":"many%02.0f","families":{"f":{"q":[{"ts":1,"value":"x"}]}}}' 30 >"$m/t/.rows"
+check_eq "no more than 20 examples" "31 20 many01 many20" \
+	"$(jq -r '[.rows, (.examples | length), .examples[0].key, .examples[-1].key] | join(" ")' "$E/maxage=1d and (maxversions=9 or maxage=2h)")"
+before=$(jq .total.cells "$m/.rowfs/gc")
+counted=$(jq .cells "$E/maxversions=2")
+policy 'maxversions=2'
+check_eq "the policy set, nothing is left to hide" 0 "$(jq .cells "$E/maxversions=2")"
+check "the next pass" bash -c "echo run >'$m/.rowfs/gc'"
+# One cell was hidden by the policy before, too.
+check_eq "deletes the cells that were counted" $((counted + 1)) $(($(jq .total.cells "$m/.rowfs/gc") - before))
+mkdir "$m/keys" "$m/keys/.families/f"
+echo '{"segments":[{"name":"n","codec":"pad","width":4}]}' >"$m/keys/.design"
+echo '{"key":"7","families":{"f":{"q":[{"ts":1,"value":"v"}]}}}' >"$m/keys/.rows"
+check_eq "keys are those that are shown" '{"key":"7","qualifier":"q","ts":1,"bytes":1}' \
+	"$(jq -c '.examples[]' "$m/keys/.families/f/explain/maxage=1d")"
+echo 'table keys' >"$m/keys/.drop"
+echo t >"$m/t/.drop"
+policy never
+
 # ---- By itself, but not in the grace
 
 # passes MORE: waits until so many passes more went through.
