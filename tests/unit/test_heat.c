@@ -177,7 +177,7 @@ SUITE_LEVELDB_STORE(test_diagonal, 60)
 	for (int minute = 0; minute < 120; minute++) {
 		char low[32], high[32];
 		uint64_t inside = 0;
-		size_t column = (size_t)(359 - 120 + minute);
+		size_t column = (size_t)minute + 359 - 120;
 
 		snprintf(low, sizeof(low), "log#%08d", minute * 200);
 		snprintf(high, sizeof(high), "log#%08d", minute * 200 + 200);
@@ -262,7 +262,7 @@ SUITE_LEVELDB_STORE(test_day, 120)
 		suite_shut(s);
 		/* As a model, what each minute has; the child does it. */
 		for (int i = minute; i < until; i++)
-			gets[i] = (uint64_t)(5 + i % 60 / 6);
+			gets[i] = 5 + (uint64_t)i % 60 / 6;
 		child = fork();
 		ck_assert_int_ge(child, 0);
 		if (child == 0) {
