@@ -35,6 +35,9 @@ struct wcs_line {
  */
 int wcs_line_parse(const char *text, size_t len, struct wcs_table *table, struct wcs_line **line,
 		   struct wcs_fault *fault);
+/* The same without a store: rows of a table with that design; NULL: a plain one. */
+int wcs_line_parse_keys(const char *text, size_t len, const struct wcs_keys *keys,
+			struct wcs_line **line, struct wcs_fault *fault);
 void wcs_line_free(struct wcs_line *line);
 
 /*

@@ -19,9 +19,10 @@
 struct row_json {
 	struct wcs_line line; /* borrows from the text and its bytes */
 	struct wcs_json_text in;
-	size_t entries_left;	 /* columns and cells that the line may have */
-	struct wcs_table *table; /* of the row; NULL: a plain one */
-	unsigned char *key;	 /* room for one, of a shown form; NULL: none yet */
+	size_t entries_left;	     /* columns and cells that the line may have */
+	struct wcs_table *table;     /* of the row; NULL: a plain one, or keys is its design */
+	const struct wcs_keys *keys; /* NULL: the table's design */
+	unsigned char *key;	     /* room for one, of a shown form; NULL: none yet */
 };
 
 /* Takes the JSON of one column below "families", "delete" and so on. */
@@ -352,7 +353,7 @@ static int row_json_plain(struct row_json *row, const struct wcs_json_at *at, st
 
 static int row_json_key(struct row_json *row, const struct wcs_json_at *at)
 {
-	const struct wcs_keys *keys = row->table ? wcs_table_keys(row->table) : NULL;
+	const struct wcs_keys *keys = row->table ? wcs_table_keys(row->table) : row->keys;
 	struct wcs_slice key;
 	int rc = wcs_json_string(&row->in, at, "must be text in quotes", &key);
 
@@ -436,8 +437,9 @@ static int row_json_line(struct row_json *row)
 	return rc;
 }
 
-int wcs_line_parse(const char *text, size_t len, struct wcs_table *table, struct wcs_line **line,
-		   struct wcs_fault *fault)
+static int row_json_parse(const char *text, size_t len, struct wcs_table *table,
+			  const struct wcs_keys *keys, struct wcs_line **line,
+			  struct wcs_fault *fault)
 {
 	struct row_json *row = *line ? (struct row_json *)*line : calloc(1, sizeof(*row));
 	int rc;
@@ -452,6 +454,7 @@ int wcs_line_parse(const char *text, size_t len, struct wcs_table *table, struct
 	row->line = (struct wcs_line){.kind = WCS_LINE_ROW, .mutation = row->line.mutation};
 	wcs_mutation_clear(row->line.mutation);
 	row->table = table;
+	row->keys = keys;
 	row->entries_left = wcs_json_limited() / ROW_JSON_ENTRY;
 	rc = wcs_json_start(&row->in, text, len, fault);
 	if (rc == 0)
@@ -466,6 +469,18 @@ out:
 	else if (row && !*line)
 		wcs_line_free(&row->line);
 	return rc;
+}
+
+int wcs_line_parse(const char *text, size_t len, struct wcs_table *table, struct wcs_line **line,
+		   struct wcs_fault *fault)
+{
+	return row_json_parse(text, len, table, NULL, line, fault);
+}
+
+int wcs_line_parse_keys(const char *text, size_t len, const struct wcs_keys *keys,
+			struct wcs_line **line, struct wcs_fault *fault)
+{
+	return row_json_parse(text, len, NULL, keys, line, fault);
 }
 
 void wcs_line_free(struct wcs_line *line)
