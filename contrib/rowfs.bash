@@ -140,6 +140,19 @@ _rowfs_load() {
 	fi
 }
 
+_rowfs_advise() {
+	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+	COMPREPLY=()
+	if [[ $word == -* ]]; then
+		_rowfs_words "--json --whole --schema --table --csv --tsv --key --family --timestamps --foreign -h -V --help --version" "$word"
+	elif [[ ! $before =~ ^--(table|csv|tsv|key|family)$ ]]; then
+		_rowfs_operands "--table --csv --tsv --key --family --schema"
+		if ((${#_rowfs_before[@]} == 0)) || [[ $before == --schema ]]; then
+			_rowfs_names < <(compgen -f -- "$word")
+		fi
+	fi
+}
+
 _rowfs_path() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	COMPREPLY=()
@@ -216,3 +229,4 @@ complete -F _rowfs_fsck fsck.rowfs
 complete -F _rowfs_dump rowfs-dump
 complete -F _rowfs_load rowfs-load
 complete -F _rowfs_path rowfs-path
+complete -F _rowfs_advise rowfs-advise

@@ -52,10 +52,10 @@ static char *mounted_place(const char *store)
 }
 
 int mounted_open_store(const struct program *program, const char *path, const char *missing,
-		       struct wcs_store **store)
+		       bool heat, struct wcs_store **store)
 {
-	const struct wcs_options options = {.log = program_log,
-					    .log_ctx = (void *)(uintptr_t)program};
+	const struct wcs_options options = {
+		.log = program_log, .log_ctx = (void *)(uintptr_t)program, .heat = heat};
 	struct sandbox_place confined;
 	struct wcs_fault fault = {0};
 	const char *advice;

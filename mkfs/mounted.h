@@ -20,9 +20,10 @@ struct mounted {
 bool mounted_is_store(const char *path);
 
 /* Restricts this process to the store and opens it. missing: the message if it does not exist;
- * NULL: the usual one. PROGRAM_FAILED: the reason is printed, with the mount of a mounted store. */
+ * NULL: the usual one. heat: with its heat maps. PROGRAM_FAILED: the reason is printed, with the
+ * mount of a mounted store. */
 int mounted_open_store(const struct program *program, const char *path, const char *missing,
-		       struct wcs_store **store);
+		       bool heat, struct wcs_store **store);
 
 /* Looks for the mount that a directory is in. -ENOENT: it is in none, or is none; -EINVAL: it holds
  * no rows, as that of a family or those below .versions; or an error of the system. */

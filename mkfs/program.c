@@ -147,9 +147,20 @@ static int program_read_file(const char *path, size_t max, char **text, size_t *
 	return 0;
 }
 
+void program_complete_schema(struct wcs_schema *schema)
+{
+	for (size_t i = 0; i < schema->table_count; i++) {
+		struct wcs_table_schema *table = &schema->tables[i];
+
+		if (table->delimiter == 0)
+			table->delimiter = WCS_DELIMITER_DEFAULT;
+		if (table->keys)
+			table->keys->delimiter = table->delimiter;
+	}
+}
+
 int program_read_schema(const char *path, struct wcs_schema **schema, struct wcs_fault *fault)
 {
-	struct wcs_table_schema *table;
 	char *text = NULL;
 	size_t len = 0;
 	int rc = program_read_file(path, PROGRAM_SCHEMA_MAX, &text, &len);
@@ -160,13 +171,8 @@ int program_read_schema(const char *path, struct wcs_schema **schema, struct wcs
 	if (rc && fault->text[0] == '\0')
 		snprintf(fault->text, sizeof(fault->text), "%s", strerror(-rc));
 	free(text);
-	for (size_t i = 0; !rc && i < (*schema)->table_count; i++) {
-		table = &(*schema)->tables[i];
-		if (table->delimiter == 0)
-			table->delimiter = WCS_DELIMITER_DEFAULT;
-		if (table->keys)
-			table->keys->delimiter = table->delimiter;
-	}
+	if (!rc)
+		program_complete_schema(*schema);
 	return rc;
 }
 

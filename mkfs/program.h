@@ -53,10 +53,13 @@ void program_progress(const struct program *program, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void program_progress_end(void);
 
-/* Reads a schema of JSON from a file. Open delimiters become the default one, and the key designs
- * get those of their tables. The caller frees it. A failure sets fault->text, and the line if it is
- * known. */
+/* Reads a schema of JSON from a file, and completes it. The caller frees it. A failure sets
+ * fault->text, and the line if it is known. */
 int program_read_schema(const char *path, struct wcs_schema **schema, struct wcs_fault *fault);
+
+/* Gives open delimiters of a schema of JSON the default one, and key designs those of their tables.
+ */
+void program_complete_schema(struct wcs_schema *schema);
 
 /* Is the process root, the directory another user's, and --foreign missing? Without Landlock the
  * process must not use such a directory; program_foreign is the message. */

@@ -175,7 +175,7 @@ int sink_store_open(const struct program *program, const char *path, struct sink
 	to->sink.kind = &sink_store_kind;
 	to->sink.line_max = import.line_max;
 	import.ctx = to;
-	exit_code = mounted_open_store(program, path, NULL, &to->store);
+	exit_code = mounted_open_store(program, path, NULL, false, &to->store);
 	if (exit_code == PROGRAM_OK && wcs_import_new(NULL, &import, &to->import))
 		exit_code = program_fail(program, "no memory");
 	if (exit_code == PROGRAM_OK)

@@ -20,7 +20,8 @@
 /* missing: as for mounted_open_store. */
 static int rows_open_store(struct rows *rows, const char *missing)
 {
-	int rc, exit_code = mounted_open_store(rows->program, rows->path, missing, &rows->store);
+	int rc, exit_code =
+			mounted_open_store(rows->program, rows->path, missing, false, &rows->store);
 
 	if (exit_code)
 		return exit_code;

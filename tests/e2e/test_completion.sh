@@ -32,7 +32,7 @@ is() {
 	check_eq "$* …" "$want" "$(completed "$@")"
 }
 
-for program in rowfs mkfs.rowfs fsck.rowfs rowfs-dump rowfs-load rowfs-path; do
+for program in rowfs mkfs.rowfs fsck.rowfs rowfs-dump rowfs-load rowfs-path rowfs-advise; do
 	is "--help" "$program" --h
 	is "--version" "$program" --ve
 	# Each option that is completed is one that the program's help has.
@@ -99,6 +99,12 @@ is 'schema.json' rowfs-path --schema sch
 is 'fleet.db|fleet.old' rowfs-path --store fl
 is '' rowfs-path --store fleet.db ''
 is '--no-schema' rowfs-load --no
+is '--table|--timestamps|--tsv' rowfs-advise --t
+is 'fleet.db|fleet.old' rowfs-advise --json fl
+is 'rows.json' rowfs-advise --table t r
+is 'schema.json' rowfs-advise --schema sch
+is '' rowfs-advise --csv ''
+is '' rowfs-advise fleet.db ''
 
 # ---- Tables of a mount -------------------------------------------------------------------------
 

@@ -73,6 +73,7 @@ fsck.rowfs fsck.rowfs.8 mkfs/fsck_rowfs.c
 rowfs-dump rowfs-dump.1 mkfs/rowfs_dump.c
 rowfs-load rowfs-load.1 mkfs/rowfs_load.c
 rowfs-path rowfs-path.1 mkfs/rowfs_path.c
+rowfs-advise rowfs-advise.1 mkfs/rowfs_advise.c
 END
 
 # Of -o: its own, and libfuse's, which it hands on.
@@ -154,7 +155,7 @@ check_eq "installs the pages" "$(cd "$man" && echo *)" \
 check_eq "and each program where an ordinary user's PATH finds it" \
 	"$({ basename -as .1 "$man"/*.1 && basename -as .8 "$man"/*.8; } | sort)" "$(ls "$TMP/root/usr/bin")"
 version=$("$BUILD/rowfs" --version)
-check_eq "with the version" 7 "$(grep -rxF ".Os $version" "$TMP/root/usr/share/man" | wc -l)"
+check_eq "with the version" 8 "$(grep -rxF ".Os $version" "$TMP/root/usr/share/man" | wc -l)"
 check "make uninstall" make -s -C "$source" BUILD="$BUILD" DESTDIR="$TMP/root" PREFIX=/usr uninstall
 check_eq "removes all of it" "" "$(find "$TMP/root" ! -type d)"
 

@@ -20,7 +20,7 @@ check_eq "its name and version" "rowfs $version" "$(dpkg-deb -f "$deb" Package V
 check "it depends on what mounts for users" grep -qE '(^|, )fuse3(,|$)' <(dpkg-deb -f "$deb" Depends)
 check "and on libraries by their versions" grep -q 'libfuse3-3 (>= ' <(dpkg-deb -f "$deb" Depends)
 dpkg-deb -c "$deb" >"$TMP/contents"
-for file in bin/rowfs bin/mkfs.rowfs bin/fsck.rowfs bin/rowfs-dump bin/rowfs-load bin/rowfs-path \
+for file in bin/rowfs bin/mkfs.rowfs bin/fsck.rowfs bin/rowfs-dump bin/rowfs-load bin/rowfs-path bin/rowfs-advise \
 	share/bash-completion/completions/rowfs share/doc/rowfs/README.Debian; do
 	check "it has /usr/$file" grep -qE "^-.* \./usr/$file\$" "$TMP/contents"
 done
@@ -53,7 +53,7 @@ cp "$deb" "$root/rowfs.deb"
 files >"$TMP/before"
 check "it installs" inside dpkg -i /rowfs.deb
 check "all of it" inside dpkg -V rowfs
-for program in rowfs mkfs.rowfs fsck.rowfs rowfs-dump rowfs-load rowfs-path; do
+for program in rowfs mkfs.rowfs fsck.rowfs rowfs-dump rowfs-load rowfs-path rowfs-advise; do
 	check_eq "$program runs" "$program $version" "$(inside "$program" --version | sed 's/ (rowfs)//')"
 done
 check "nothing was mounted by it" bash -c '! grep fuse.rowfs /proc/self/mounts | grep -F "$0"' "$root"

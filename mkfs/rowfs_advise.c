@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rowfs-advise: faults in the design of tables, from an export, a store or a mount.
+ *
+ * Memory is constant. A line of more than ADVISE_LINE is read in pieces, and must be one that
+ * rowfs-dump prints; a shorter one may be any that rowfs-load takes.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "mkfs/load/lines.h"
+#include "mkfs/mounted.h"
+#include "mkfs/text/csv_rows.h"
+#include "store/advice/advice.h"
+
+#define ADVISE_LINE  ((size_t)1 << 20)
+#define ADVISE_TABLE "rows" /* the name of a table that the input does not name */
+
+enum advise_option {
+	ADVISE_JSON = 256,
+	ADVISE_WHOLE,
+	ADVISE_SCHEMA,
+	ADVISE_NAME,
+	ADVISE_CSV,
+	ADVISE_TSV,
+	ADVISE_KEY,
+	ADVISE_FAMILY,
+	ADVISE_TIMESTAMPS
+};
+
+static const struct program program = {
+	.name = (char[]){"rowfs-advise"},
+	.help = "Usage: rowfs-advise [--json] [--schema FILE] [--table TABLE |\n"
+		"                    --csv TABLE | --tsv TABLE] FILE|STORE|DIRECTORY\n"
+		"\n"
+		"Looks for faults in the design of keys, rows and families, with an action for\n"
+		"each: in FILE (- is standard input), lines of JSON as of rowfs-dump or .rows, or\n"
+		"CSV; in a store that is not mounted; or in the mount of DIRECTORY.\n"
+		"\n"
+		"  --json         prints a line of JSON for each finding\n"
+		"  --whole        reads all rows of a STORE; else 100000 of each table\n"
+		"  --schema FILE  has the families and key designs of the tables in FILE\n"
+		"  --table TABLE  the table of rows that no line {\"table\": ...} precedes\n"
+		"  --csv TABLE    FILE is CSV, as rowfs-load takes it; --tsv: with tabs\n"
+		"  --family F, --key COLUMN, --timestamps   with --csv: as of rowfs-load\n"
+		"  --foreign      as root, uses another user's store without Landlock, too\n"
+		"  -h, --help     prints this; -V, --version prints the version\n"
+		"\n"
+		"Ends with 0, also after findings; 1 when it failed, 2 for wrong usage.\n",
+};
+
+struct advise {
+	const char *path;   /* as given */
+	const char *source; /* the input, as messages name it */
+	const char *table;  /* of CSV, or of rows without a line of a table; NULL: not given */
+	struct wcs_advice_options options;
+	struct wcs_advice *advice;
+	struct csv_rows_options csv; /* separator 0: the input is JSON */
+	struct csv_rows rows;
+	struct lines lines;
+	struct wcs_line *line;	    /* the last one that was parsed; NULL: none */
+	uint64_t number;	    /* of the present line, from 1 */
+	struct wcs_schema *schema;  /* of a file or a line; NULL: none */
+	struct wcs_table_schema in; /* the present table; without a name: none yet */
+};
+
+/* ---- Messages ---------------------------------------------------------------------------- */
+
+/* Prints why with its place. line 0: not known; column 0: the whole line. */
+static int advise_fail(const struct advise *advise, uint64_t line, uint64_t column, const char *why)
+{
+	char at[64] = "";
+
+	if (line > 0 && column > 0)
+		snprintf(at, sizeof(at), ":%" PRIu64 ":%" PRIu64, line, column);
+	else if (line > 0)
+		snprintf(at, sizeof(at), ":%" PRIu64, line);
+	return program_fail(&program, "%s%s: %s", advise->source, at, why);
+}
+
+/* ---- Tables ------------------------------------------------------------------------------ */
+
+/* Begins a table: as the schema has it, or a plain one. */
+static int advise_table(struct advise *advise, const char *name)
+{
+	struct wcs_table_schema table = {.delimiter = WCS_DELIMITER_DEFAULT};
+	const struct wcs_schema *schema = advise->schema;
+
+	for (size_t i = 0; schema && i < schema->table_count; i++)
+		if (strcmp(schema->tables[i].name, name) == 0)
+			table = schema->tables[i];
+	snprintf(table.name, sizeof(table.name), "%s", name);
+	if (wcs_advice_table_end(advise->advice))
+		return program_fail(&program, "no memory");
+	advise->in = table;
+	if (wcs_advice_table(advise->advice, &advise->in))
+		return program_fail(&program, "no memory");
+	return PROGRAM_OK;
+}
+
+/* Takes the schema of the line; the table before it ends. */
+static int advise_schema(struct advise *advise)
+{
+	if (wcs_advice_table_end(advise->advice))
+		return program_fail(&program, "no memory");
+	advise->in = (struct wcs_table_schema){.keys = NULL};
+	wcs_schema_free(advise->schema);
+	advise->schema = advise->line->schema;
+	advise->line->schema = NULL;
+	program_complete_schema(advise->schema);
+	return PROGRAM_OK;
+}
+
+/* Begins the table of rows that no line of a table precedes. */
+static int advise_rows(struct advise *advise)
+{
+	if (advise->in.name[0])
+		return PROGRAM_OK;
+	return advise_table(advise, advise->table ? advise->table : ADVISE_TABLE);
+}
+
+/* ---- Lines of JSON ----------------------------------------------------------------------- */
+
+/* Takes a line of text without its newline. */
+static int advise_line(struct advise *advise, const char *text, size_t len)
+{
+	struct wcs_fault fault = {0};
+	int exit_code;
+
+	if (strspn(text, " \t\r") >= len)
+		return PROGRAM_OK;
+	if (wcs_line_parse_keys(text, len, advise->in.keys, &advise->line, &fault))
+		return advise_fail(advise, advise->number, (uint64_t)fault.column, fault.text);
+	switch (advise->line->kind) {
+	case WCS_LINE_TABLE:
+		return advise_table(advise, advise->line->table);
+	case WCS_LINE_SCHEMA:
+		return advise_schema(advise);
+	default:
+		if (!advise->line->key.data)
+			return advise_fail(advise, advise->number, 0, "a row without a key");
+		exit_code = advise_rows(advise);
+		if (exit_code == PROGRAM_OK)
+			wcs_advice_line(advise->advice, advise->line);
+		return exit_code;
+	}
+}
+
+static int advise_lines(struct advise *advise, const char *text, size_t len)
+{
+	int exit_code = PROGRAM_OK;
+
+	while (len > 0 && exit_code == PROGRAM_OK) {
+		const char *newline = memchr(text, '\n', len);
+		size_t line = newline ? (size_t)(newline - text) : len;
+
+		exit_code = advise_line(advise, text, line);
+		advise->number++;
+		line += newline != NULL;
+		text += line;
+		len -= line;
+	}
+	return exit_code;
+}
+
+/* Reads the size of a value. */
+static int advise_size(struct wcs_reader *reader, uint64_t *size)
+{
+	static unsigned char value[64 << 10];
+	size_t got;
+	int more;
+
+	*size = 0;
+	do {
+		more = wcs_reader_value(reader, value, sizeof(value), &got);
+		*size += more < 0 ? 0 : got;
+	} while (more > 0);
+	return more;
+}
+
+static int advise_rest(void *ctx, void *buf, size_t len, size_t *got)
+{
+	return lines_rest(ctx, buf, len, got);
+}
+
+/* Takes a line that is not whole in memory. */
+static int advise_long_line(struct advise *advise)
+{
+	struct wcs_reader *reader = NULL;
+	struct wcs_cell cell;
+	uint64_t size;
+	int rc, exit_code = advise_rows(advise);
+
+	if (exit_code)
+		return exit_code;
+	rc = wcs_reader_new(advise_rest, &advise->lines, advise->in.keys, &reader);
+	while (rc == 0 && (rc = wcs_reader_next(reader, &cell)) == 1) {
+		rc = advise_size(reader, &size);
+		cell.info.size = size;
+		if (rc == 0)
+			wcs_advice_cell(advise->advice, &cell);
+	}
+	wcs_reader_free(reader);
+	if (rc == -EINVAL)
+		return advise_fail(advise, advise->number, 0,
+				   "a line of more than 1 MiB, but none as rowfs-dump prints it");
+	if (rc)
+		return advise_fail(advise, advise->number, 0, strerror(-rc));
+	advise->number++;
+	return PROGRAM_OK;
+}
+
+/* ---- CSV --------------------------------------------------------------------------------- */
+
+static int advise_has_family(void *ctx, const char *family)
+{
+	(void)ctx;
+	(void)family;
+	return 0;
+}
+
+static int advise_begin(void *ctx, uint64_t line, const struct wcs_keys **keys)
+{
+	struct advise *advise = ctx;
+
+	(void)line;
+	*keys = advise->in.keys;
+	return 0;
+}
+
+static int advise_row(void *ctx, const struct csv_row *row)
+{
+	struct advise *advise = ctx;
+
+	for (size_t i = 0; i < row->count; i++)
+		wcs_advice_cell(advise->advice, &row->cells[i]);
+	return 0;
+}
+
+static int advise_csv_fail(struct advise *advise)
+{
+	return advise_fail(advise, advise->rows.wrong.line, advise->rows.wrong.column,
+			   advise->rows.why);
+}
+
+static int advise_csv(struct advise *advise, const char *text, size_t len)
+{
+	return csv_rows_read(&advise->rows, text, len) ? advise_csv_fail(advise) : PROGRAM_OK;
+}
+
+static int advise_long_csv(struct advise *advise)
+{
+	char piece[4096];
+	size_t got;
+	int rc, exit_code = PROGRAM_OK;
+
+	while (exit_code == PROGRAM_OK &&
+	       (rc = lines_rest(&advise->lines, piece, sizeof(piece), &got)) == 0 && got > 0)
+		exit_code = advise_csv(advise, piece, got);
+	if (exit_code == PROGRAM_OK && rc)
+		exit_code = advise_fail(advise, advise->rows.csv.place.line, 0, strerror(-rc));
+	return exit_code;
+}
+
+/* ---- Inputs ------------------------------------------------------------------------------ */
+
+/* Takes the text of the input. */
+static int advise_text(struct advise *advise)
+{
+	bool csv = advise->csv.separator != 0, first = true;
+	int more, exit_code = PROGRAM_OK;
+	const char *text;
+	size_t len;
+
+	while (exit_code == PROGRAM_OK && (more = lines_next(&advise->lines, &text, &len)) != 0) {
+		if (more < 0 && more != -EFBIG)
+			return advise_fail(advise, advise->number, 0, strerror(-more));
+		if (first && more > 0 && len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+			text += 3; /* a byte order mark */
+			len -= 3;
+		}
+		first = false;
+		if (more > 0)
+			exit_code = csv ? advise_csv(advise, text, len)
+					: advise_lines(advise, text, len);
+		else
+			exit_code = csv ? advise_long_csv(advise) : advise_long_line(advise);
+	}
+	if (csv && exit_code == PROGRAM_OK && csv_rows_end(&advise->rows))
+		exit_code = advise_csv_fail(advise);
+	return exit_code;
+}
+
+static int advise_file(struct advise *advise)
+{
+	int exit_code = PROGRAM_OK;
+
+	advise->lines = (struct lines){.fd = STDIN_FILENO, .max = ADVISE_LINE};
+	advise->source = "standard input";
+	advise->number = 1;
+	if (strcmp(advise->path, "-") != 0) {
+		advise->source = advise->path;
+		advise->lines.fd = open(advise->path, O_RDONLY | O_CLOEXEC);
+	}
+	if (advise->lines.fd < 0)
+		return program_fail(&program, "%s: %s", advise->path, strerror(errno));
+	csv_rows_open(&advise->rows, &advise->csv);
+	if (advise->csv.separator)
+		exit_code = advise_rows(advise);
+	if (exit_code == PROGRAM_OK)
+		exit_code = advise_text(advise);
+	if (exit_code == PROGRAM_OK)
+		wcs_advice_end(advise->advice);
+	csv_rows_close(&advise->rows);
+	wcs_line_free(advise->line);
+	free(advise->lines.buffer);
+	close(advise->lines.fd);
+	return exit_code;
+}
+
+static int advise_store(struct advise *advise)
+{
+	struct wcs_store *store;
+	int rc, exit_code = mounted_open_store(&program, advise->path, NULL, true, &store);
+
+	if (exit_code)
+		return exit_code;
+	rc = wcs_advice_store(advise->advice, store);
+	wcs_store_close(store);
+	return rc ? program_fail(&program, "%s: %s", advise->path, strerror(-rc)) : PROGRAM_OK;
+}
+
+/* Prints the control file of a mount. */
+static int advise_mount(const struct advise *advise, const struct mounted *mounted)
+{
+	static char text[64 << 10];
+	FILE *from = NULL;
+	size_t got;
+	char *path;
+
+	if (asprintf(&path, "%s/.rowfs/advice%s", mounted->root,
+		     advise->options.json ? ".json" : "") >= 0) {
+		from = fopen(path, "re");
+		free(path);
+	}
+	while (from && (got = fread(text, 1, sizeof(text), from)) > 0)
+		fwrite(text, 1, got, stdout);
+	if (!from || ferror(from)) {
+		got = (size_t)errno;
+		if (from)
+			fclose(from);
+		return program_fail(&program, "%s/.rowfs/advice: %s", mounted->root,
+				    strerror((int)got));
+	}
+	fclose(from);
+	return PROGRAM_OK;
+}
+
+static int advise_run(struct advise *advise)
+{
+	struct mounted mounted = {.root = NULL};
+	struct stat st;
+	int exit_code;
+
+	if (strcmp(advise->path, "-") == 0 || stat(advise->path, &st) || !S_ISDIR(st.st_mode))
+		exit_code = advise_file(advise);
+	else if (!mounted_is_store(advise->path) && mounted_find(advise->path, &mounted) == 0)
+		exit_code = advise_mount(advise, &mounted);
+	else
+		exit_code = advise_store(advise);
+	mounted_free(&mounted);
+	if ((fflush(stdout) || ferror(stdout)) && exit_code == PROGRAM_OK)
+		exit_code = program_fail(&program, "standard output: %s", strerror(errno));
+	return exit_code;
+}
+
+/* ---- Main -------------------------------------------------------------------------------- */
+
+static int advise_option(struct advise *advise, int option, const char **schema)
+{
+	switch (option) {
+	case ADVISE_JSON:
+		advise->options.json = true;
+		break;
+	case ADVISE_WHOLE:
+		advise->options.whole = true;
+		break;
+	case ADVISE_SCHEMA:
+		*schema = optarg;
+		break;
+	case ADVISE_NAME:
+	case ADVISE_CSV:
+	case ADVISE_TSV:
+		if (advise->table)
+			return program_misuse(&program, "only one --table, --csv or --tsv");
+		advise->table = optarg;
+		advise->csv.separator = option == ADVISE_NAME  ? 0
+					: option == ADVISE_CSV ? ','
+							       : '\t';
+		break;
+	case ADVISE_KEY:
+		advise->csv.key = optarg;
+		break;
+	case ADVISE_FAMILY:
+		advise->csv.family = optarg;
+		break;
+	case ADVISE_TIMESTAMPS:
+		advise->csv.timestamps = true;
+		break;
+	default:
+		return option ? program_option(&program, option) : -1;
+	}
+	return -1;
+}
+
+/* Checks the arguments. */
+static int advise_arguments(struct advise *advise, char **names, int count)
+{
+	const struct csv_rows_options *csv = &advise->csv;
+
+	if (!csv->separator && (csv->family || csv->timestamps || csv->key))
+		return program_misuse(&program, "--key, --family and --timestamps go with --csv "
+						"or --tsv");
+	if (!csv->family && csv->key)
+		return program_misuse(&program, "--key goes with --family");
+	if (count == 0)
+		return program_misuse(&program, "FILE or STORE is missing");
+	if (count > 1)
+		return program_misuse(&program, "%s: one FILE or STORE only", names[1]);
+	if (advise->table && !wcs_table_name_valid(advise->table))
+		return program_fail(&program, "%s: not a table's name", advise->table);
+	advise->path = names[0];
+	return PROGRAM_OK;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"json", no_argument, NULL, ADVISE_JSON},
+		{"whole", no_argument, NULL, ADVISE_WHOLE},
+		{"schema", required_argument, NULL, ADVISE_SCHEMA},
+		{"table", required_argument, NULL, ADVISE_NAME},
+		{"csv", required_argument, NULL, ADVISE_CSV},
+		{"tsv", required_argument, NULL, ADVISE_TSV},
+		{"key", required_argument, NULL, ADVISE_KEY},
+		{"family", required_argument, NULL, ADVISE_FAMILY},
+		{"timestamps", no_argument, NULL, ADVISE_TIMESTAMPS},
+		PROGRAM_FOREIGN,
+		PROGRAM_OPTIONS};
+	static struct advise advise = {.csv = {.has_family = advise_has_family,
+					       .begin = advise_begin,
+					       .row = advise_row,
+					       .ctx = &advise}};
+	const char *schema = NULL;
+	struct wcs_fault fault;
+	int option, exit_code;
+
+	program_begin(&program, argc, argv);
+	while ((option = getopt_long(argc, argv, "hV", options, NULL)) != -1) {
+		exit_code = advise_option(&advise, option, &schema);
+		if (exit_code >= 0)
+			return exit_code;
+	}
+	exit_code = advise_arguments(&advise, argv + optind, argc - optind);
+	if (exit_code == PROGRAM_OK && schema &&
+	    program_read_schema(schema, &advise.schema, &fault))
+		exit_code = program_fail(&program, "%s: %s", schema, fault.text);
+	advise.options.to = stdout;
+	if (exit_code == PROGRAM_OK && wcs_advice_new(&advise.options, &advise.advice))
+		exit_code = program_fail(&program, "no memory");
+	if (exit_code == PROGRAM_OK)
+		exit_code = advise_run(&advise);
+	wcs_advice_free(advise.advice);
+	wcs_schema_free(advise.schema);
+	return exit_code;
+}

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Statistics of a table, from its cells. Everything is a count or a largest value, so memory does
+ * not grow with the rows; a share that rules look at is a quotient of two counts.
+ */
+#include "store/advice/advice.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/grow.h"
+#include "lib/hash.h"
+#include "store/advice/advice_private.h"
+#include "store/mutation.h"
+
+void advice_key_set(struct advice_key *key, struct wcs_slice bytes)
+{
+	key->len = bytes.len < sizeof(key->bytes) ? bytes.len : sizeof(key->bytes);
+	if (key->len > 0)
+		memcpy(key->bytes, bytes.data, key->len);
+}
+
+static struct wcs_slice key_slice(const struct advice_key *key)
+{
+	return (struct wcs_slice){key->bytes, key->len};
+}
+
+/* ---- Keys -------------------------------------------------------------------------------- */
+
+static void add_number(struct advice_segment *at, struct wcs_slice segment)
+{
+	const char *digits = segment.data;
+
+	if (at->classes[SEGMENT_NUMBER] == 1 || segment.len < at->shortest)
+		at->shortest = segment.len;
+	if (segment.len > at->longest)
+		at->longest = segment.len;
+	at->padded |= segment.len > 1 && digits[0] == '0';
+}
+
+/* The class that a codec promises. */
+static enum segment_class class_of_codec(enum wcs_codec codec)
+{
+	if (codec == WCS_CODEC_TIME || codec == WCS_CODEC_REVERSE_TIME)
+		return SEGMENT_TIME;
+	return codec == WCS_CODEC_PAD ? SEGMENT_NUMBER : SEGMENT_TEXT;
+}
+
+/* Adds a segment of the row's key. Returns its class. */
+static enum segment_class add_segment(struct wcs_advice *advice, size_t i, struct wcs_slice segment)
+{
+	struct advice_segment *at = &advice->stats->segments[i];
+	bool coded = wcs_keys_coded(advice->keys, i);
+	enum segment_class class =
+		coded ? class_of_codec(advice->keys->segments[i].codec) : segment_class(segment);
+
+	at->rows++;
+	if (at->classes[class]++ == 0)
+		at->keys[class] = advice->stats->row.key;
+	if (class == SEGMENT_NUMBER && !coded)
+		add_number(at, segment);
+	return class;
+}
+
+static void add_segments(struct wcs_advice *advice)
+{
+	struct advice_stats *stats = advice->stats;
+	const unsigned char *at = stats->row.key.bytes, *end = at + stats->row.key.len;
+	bool personal = false, more = true;
+	size_t depth = 0;
+
+	for (; more && depth < ADVICE_SEGMENTS; depth++) {
+		const unsigned char *next = memchr(at, advice->delimiter, (size_t)(end - at));
+		struct wcs_slice segment = {at, (size_t)((next ? next : end) - at)};
+		enum segment_class class = add_segment(advice, depth, segment);
+
+		if (depth == 0)
+			stats->row.first = segment.len;
+		personal |= class == SEGMENT_MAIL || class == SEGMENT_ADDRESS;
+		more = next != NULL;
+		at = next ? next + 1 : end;
+	}
+	stats->depths[more ? ADVICE_SEGMENTS : depth - 1]++;
+	if (personal && stats->personal++ == 0)
+		stats->personal_key = stats->row.key;
+}
+
+/* ---- Rows -------------------------------------------------------------------------------- */
+
+/* Ends the run of a first segment: compares its time with that of the run before. */
+static void run_end(struct advice_stats *stats)
+{
+	const struct advice_run *run = &stats->run, *before = &stats->run_before;
+	bool later = run->from >= before->to, earlier = run->to <= before->from;
+
+	if (run->any && before->any && later != earlier) {
+		stats->rising += later;
+		stats->falling += earlier;
+	} else if (run->any && before->any && !later) {
+		stats->mixed++;
+	}
+	stats->run_before = stats->run;
+	stats->run.any = false;
+}
+
+static void add_to_run(struct advice_run *run, int64_t ts)
+{
+	if (ts == WCS_TS_SERVER)
+		return;
+	if (!run->any || ts < run->from)
+		run->from = ts;
+	if (!run->any || ts > run->to)
+		run->to = ts;
+	run->any = true;
+}
+
+/* Is the first segment that of the row before? */
+static bool is_same_run(const struct wcs_advice *advice)
+{
+	const struct advice_key *key = &advice->stats->row.key, *before = &advice->stats->before;
+	size_t first = advice->stats->row.first;
+
+	return before->len >= first && memcmp(before->bytes, key->bytes, first) == 0 &&
+	       (before->len == first || before->bytes[first] == advice->delimiter);
+}
+
+/* Ends the present row, which becomes the one before. */
+static void row_end(struct wcs_advice *advice)
+{
+	struct advice_stats *stats = advice->stats;
+	struct wcs_slice key = key_slice(&stats->row.key);
+
+	if (key.len == 0)
+		return;
+	if (stats->before.len > 0) {
+		stats->up += wcs_slice_compare(key_slice(&stats->before), key) < 0;
+		stats->down += wcs_slice_compare(key_slice(&stats->before), key) > 0;
+	}
+	if (!is_same_run(advice))
+		run_end(stats);
+	add_to_run(&stats->run, stats->row.ts);
+	advice_key_set(&stats->before, key);
+	stats->row.key.len = 0;
+}
+
+static void row_begin(struct wcs_advice *advice, struct wcs_slice key)
+{
+	struct advice_stats *stats = advice->stats;
+	struct advice_row *row = &stats->row;
+
+	if (row->key.len > 0 && wcs_slice_compare(key_slice(&row->key), key) == 0)
+		return; /* it goes on in another line of text */
+	row_end(advice);
+	row->ts = WCS_TS_SERVER;
+	row->bytes = row->columns = row->column = row->versions = 0;
+	advice_key_set(&row->key, key);
+	stats->rows++;
+	if (wcs_keys_salted(advice->keys))
+		stats->buckets[wcs_keys_bucket(advice->keys, key)]++;
+	add_segments(advice);
+}
+
+static void add_peak(struct advice_stats *stats, struct advice_peak *peak, uint64_t value,
+		     const struct advice_family *family)
+{
+	if (value <= peak->value)
+		return;
+	peak->value = value;
+	peak->family = family;
+	if (peak->row != stats->rows)
+		advice_key_set(&peak->key, key_slice(&stats->row.key));
+	peak->row = stats->rows;
+}
+
+/* ---- Cells ------------------------------------------------------------------------------- */
+
+static bool is_family(const struct advice_family *family, struct wcs_slice name)
+{
+	return strlen(family->name) == name.len && memcmp(family->name, name.data, name.len) == 0;
+}
+
+/* The family of that name. NULL: there are more than a table should have, and this is one of the
+ * rest. */
+static struct advice_family *find_family(struct wcs_advice *advice, struct wcs_slice name)
+{
+	struct advice_family *families = advice->families;
+
+	if (advice->family_last < advice->family_count &&
+	    is_family(&families[advice->family_last], name))
+		return &families[advice->family_last];
+	for (size_t i = 0; i < advice->family_count; i++)
+		if (is_family(&families[i], name)) {
+			advice->family_last = i;
+			return &families[i];
+		}
+	if (advice->family_count == advice->family_room || name.len > WCS_FAMILY_NAME_MAX)
+		return NULL;
+	advice->family_last = advice->family_count++;
+	families[advice->family_last] = (struct advice_family){.cells = 0};
+	memcpy(families[advice->family_last].name, name.data, name.len);
+	return &families[advice->family_last];
+}
+
+static void add_to_family(struct advice_stats *stats, struct advice_family *family,
+			  const struct wcs_cell *cell)
+{
+	family->cells++;
+	if (cell->info.size == 0)
+		return; /* a value that is its own name */
+	if (family->filled++ == 0)
+		family->key = stats->row.key;
+	family->names += cell->family.len + cell->qualifier.len;
+	family->values += cell->info.size;
+}
+
+static void add_to_column(struct advice_row *row, const struct wcs_cell *cell)
+{
+	uint64_t column = hash_bytes(HASH_START, cell->family.data, cell->family.len);
+
+	column = hash_bytes(column ^ cell->family.len, cell->qualifier.data, cell->qualifier.len);
+	if (row->columns == 0 || column != row->column) {
+		row->columns++;
+		row->versions = 0;
+	}
+	row->column = column;
+	row->versions++;
+}
+
+void wcs_advice_cell(struct wcs_advice *advice, const struct wcs_cell *cell)
+{
+	struct advice_stats *stats = advice->stats;
+	struct advice_row *row = &stats->row;
+	struct advice_family *family;
+
+	if (cell->differs == WCS_PART_ROW)
+		row_begin(advice, cell->row);
+	family = find_family(advice, cell->family);
+	add_to_column(row, cell);
+	stats->cells++;
+	stats->bytes += cell->info.size;
+	row->bytes += cell->info.size;
+	if (row->ts == WCS_TS_SERVER || (cell->info.ts >= 0 && cell->info.ts < row->ts))
+		row->ts = cell->info.ts;
+	add_peak(stats, &stats->row_bytes, row->bytes, NULL);
+	add_peak(stats, &stats->cell_bytes, cell->info.size, family);
+	add_peak(stats, &stats->columns, row->columns, NULL);
+	if (!family)
+		return;
+	if (!family->policy)
+		add_peak(stats, &stats->versions, row->versions, family);
+	add_to_family(stats, family, cell);
+}
+
+void wcs_advice_line(struct wcs_advice *advice, const struct wcs_line *line)
+{
+	const struct wcs_mutation *mutation = line->mutation;
+
+	for (size_t i = 0; i < mutation->write_count; i++) {
+		const struct wcs_write *write = &mutation->writes[i];
+		const struct wcs_cell cell = {
+			.differs = i == 0 ? WCS_PART_ROW : WCS_PART_FAMILY,
+			.row = line->key,
+			.family = {write->family, strlen(write->family)},
+			.qualifier = write->qualifier,
+			.info = {.ts = write->kind == WCS_WRITE_SET ? write->ts : WCS_TS_SERVER,
+				 .size = write->form == WCS_FORM_NUMBER ? 8 : write->value.len}};
+
+		wcs_advice_cell(advice, &cell);
+	}
+}
+
+/* ---- Tables ------------------------------------------------------------------------------ */
+
+void advice_apart(struct wcs_advice *advice)
+{
+	row_end(advice);
+	run_end(advice->stats);
+	advice->stats->before.len = 0;
+	advice->stats->run_before.any = false;
+}
+
+void advice_again(struct wcs_advice *advice)
+{
+	const struct wcs_table_schema *schema = advice->schema;
+
+	memset(advice->stats, 0, sizeof(*advice->stats));
+	advice->family_count = schema->family_count;
+	advice->family_last = 0;
+	for (size_t i = 0; i < schema->family_count; i++) {
+		const struct wcs_family *from = &schema->families[i];
+
+		advice->families[i] = (struct advice_family){
+			.declared = true, .policy = from->gc && strcmp(from->gc, "never") != 0};
+		strcpy(advice->families[i].name, from->name);
+	}
+}
+
+/* Prints the findings of a rule at that place, if there is one. */
+static void check_rule(const struct wcs_advice *advice, const struct advice_rule *rule, size_t at,
+		       const char *table)
+{
+	struct advice_finding finding = {.rule = rule, .table = table};
+
+	if (rule->find(advice, at, &finding) && advice_breaks(rule, finding.value))
+		print_finding(advice, &finding);
+}
+
+static void check_table(const struct wcs_advice *advice)
+{
+	const size_t places[] = {[ADVICE_TABLE] = 1,
+				 [ADVICE_SEGMENT] = ADVICE_SEGMENTS,
+				 [ADVICE_FAMILY] = advice->family_count,
+				 [ADVICE_STORE] = 0};
+	const struct advice_rule *rules;
+	size_t count;
+
+	rules = advice_rules(&count);
+	for (size_t i = 0; i < count; i++)
+		for (size_t at = 0; at < places[rules[i].scope]; at++)
+			check_rule(advice, &rules[i], at, advice->schema->name);
+}
+
+int wcs_advice_table_end(struct wcs_advice *advice)
+{
+	int rc = 0;
+
+	if (advice->schema) {
+		row_end(advice);
+		run_end(advice->stats);
+		print_table(advice);
+		check_table(advice);
+		rc = tables_add(advice);
+	}
+	advice->schema = NULL;
+	return rc;
+}
+
+int wcs_advice_table(struct wcs_advice *advice, const struct wcs_table_schema *schema)
+{
+	size_t families = schema->family_count + ADVICE_FAMILIES;
+	int rc = grow(&advice->families, &advice->family_room, families, families,
+		      sizeof(*advice->families));
+
+	if (rc != 0)
+		return rc;
+	advice->schema = schema;
+	advice->keys = schema->keys;
+	advice->delimiter = schema->delimiter ? schema->delimiter : WCS_DELIMITER_DEFAULT;
+	advice_again(advice);
+	return 0;
+}
+
+void wcs_advice_end(struct wcs_advice *advice)
+{
+	struct advice_finding finding = {.table = NULL};
+	const struct advice_rule *rules;
+	size_t count;
+
+	wcs_advice_table_end(advice);
+	rules = advice_rules(&count);
+	for (size_t i = 0; i < count; i++) {
+		finding.rule = &rules[i];
+		for (size_t at = 0;
+		     rules[i].scope == ADVICE_STORE && rules[i].find(advice, at, &finding); at++)
+			if (advice_breaks(&rules[i], finding.value))
+				print_finding(advice, &finding);
+	}
+}
+
+int wcs_advice_new(const struct wcs_advice_options *options, struct wcs_advice **advice)
+{
+	struct wcs_advice *made = calloc(1, sizeof(*made));
+
+	if (made)
+		made->stats = calloc(1, sizeof(*made->stats));
+	if (!made || !made->stats) {
+		wcs_advice_free(made);
+		return -ENOMEM;
+	}
+	made->options = *options;
+	*advice = made;
+	return 0;
+}
+
+void wcs_advice_free(struct wcs_advice *advice)
+{
+	if (!advice)
+		return;
+	free(advice->stats);
+	free(advice->families);
+	free(advice->alike);
+	free(advice);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Advice on the design of tables: statistics of keys, rows, cells and traffic, and a table of rules
+ * that find faults in them. Memory does not grow with a table. Errors and ownership as in store.h.
+ * An advice belongs to one thread at a time.
+ */
+#ifndef WCS_ADVICE_H
+#define WCS_ADVICE_H
+
+#include "store/heat/heat.h"
+#include "store/rows.h"
+
+#include <stdio.h>
+
+/* Of a table of a store at most so many rows and cells are read. Of a larger one they are a sample
+ * in parts of equal number, one behind each key of wcs_rows_splits. */
+#define WCS_ADVICE_ROWS	 100000u
+#define WCS_ADVICE_CELLS 2000000u
+
+struct wcs_advice_options {
+	FILE *to;   /* gets the text; errors stay in it (ferror) */
+	bool json;  /* a line of JSON for each finding; else text for people */
+	bool whole; /* reads all rows of a store's tables */
+};
+
+struct wcs_advice;
+int wcs_advice_new(const struct wcs_advice_options *options, struct wcs_advice **advice);
+void wcs_advice_free(struct wcs_advice *advice);
+
+/* Begins a table; the one before has ended. Of the schema, which is borrowed until the table's end,
+ * an open delimiter is '#'; it need not name all families. -ENOMEM. */
+int wcs_advice_table(struct wcs_advice *advice, const struct wcs_table_schema *schema);
+/* The next cell of the table. Cells of a row come together, those of a column too; rows in any
+ * order. Of cell->info only ts (WCS_TS_SERVER: not known) and size count; the value does not. */
+void wcs_advice_cell(struct wcs_advice *advice, const struct wcs_cell *cell);
+/* The same of all cells that a row of text writes. */
+void wcs_advice_line(struct wcs_advice *advice, const struct wcs_line *line);
+/* The traffic of the table: its heat maps of operations and of writes. */
+void wcs_advice_traffic(struct wcs_advice *advice, const struct wcs_heat_map *operations,
+			const struct wcs_heat_map *writes);
+/* Ends the table, if there is one, and prints its findings. -ENOMEM: they are printed. */
+int wcs_advice_table_end(struct wcs_advice *advice);
+/* The same, and prints the findings that are about several tables. */
+void wcs_advice_end(struct wcs_advice *advice);
+
+/* All tables of a store, from the first to the end. -EINTR; -ENOMEM; errors of scans. */
+int wcs_advice_store(struct wcs_advice *advice, struct wcs_store *store);
+
+/* A rule: its name in the output, and the source of its limit. false: there are no more. */
+struct wcs_advice_rule {
+	const char *name, *source;
+};
+bool wcs_advice_rule(size_t at, struct wcs_advice_rule *rule);
+
+#endif

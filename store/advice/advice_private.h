@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* The statistics of a table, and the rules that look at them. Private to store/advice. */
+#ifndef WCS_ADVICE_PRIVATE_H
+#define WCS_ADVICE_PRIVATE_H
+
+#include "store/advice/advice.h"
+#include "store/advice/segment.h"
+#include "store/keys/keys.h"
+
+#define ADVICE_SEGMENTS 8u   /* of a key; those behind them are not looked at */
+#define ADVICE_ROWS	100u /* rows from which on a share means something */
+#define ADVICE_FAMILIES 101u /* that a schema does not name: one more than a table should have */
+
+#define RULES_ORDER 0.8 /* share of pairs of first segments that makes an order */
+#define RULES_NAME  16u /* bytes of the names of a cell, up to which they are short */
+
+struct advice_key {
+	size_t len;
+	unsigned char bytes[WCS_ROW_KEY_MAX];
+};
+
+/* The largest of something, and its row. */
+struct advice_peak {
+	uint64_t value;
+	uint64_t row; /* its number, from 1 */
+	struct advice_key key;
+	const struct advice_family *family; /* NULL: of the whole row */
+};
+
+/* The segments at one place of the keys, but for those with a codec. */
+struct advice_segment {
+	uint64_t rows;			   /* that have it */
+	uint64_t classes[SEGMENT_CLASSES]; /* of these, by class; times of a codec count, too */
+	size_t shortest, longest;	   /* SEGMENT_NUMBER */
+	bool padded;			   /* one of these numbers begins with a zero */
+	struct advice_key keys[SEGMENT_CLASSES]; /* of the first row of each class */
+};
+
+struct advice_family {
+	char name[WCS_FAMILY_NAME_MAX + 1];
+	bool declared; /* the schema names it */
+	bool policy;   /* it has one */
+	uint64_t cells;
+	/* Of its cells with a value: their number, the bytes of names and of values. */
+	uint64_t filled, names, values;
+	struct advice_key key; /* of the first of these */
+};
+
+/* The row whose cells come. */
+struct advice_row {
+	struct advice_key key;
+	size_t first;	/* bytes of its first segment */
+	int64_t ts;	/* the smallest; WCS_TS_SERVER: none is known */
+	uint64_t bytes; /* of its values */
+	uint64_t columns;
+	uint64_t column;   /* hash of the present one */
+	uint64_t versions; /* of it */
+};
+
+/* The rows of a first segment that follow one another, and the span of their smallest timestamps.
+ */
+struct advice_run {
+	bool any; /* else there are none, or none with a timestamp */
+	int64_t from, to;
+};
+
+/* The traffic in the window of the heat maps; a share of 0: there is none to tell of. */
+struct advice_traffic {
+	double row;    /* share of the operations that went to the hottest row */
+	double prefix; /* to the hottest first segment, but for hot rows */
+	double end;    /* share of the minutes with writes whose writes met one range, that moves */
+	struct advice_key row_key, prefix_key, end_key;
+};
+
+struct advice_stats {
+	uint64_t rows, cells, bytes;
+	uint64_t parts; /* in which a sample was read; 0: all rows were read */
+	uint64_t depths[ADVICE_SEGMENTS + 1]; /* rows by number of segments; the last: or more */
+	struct advice_segment segments[ADVICE_SEGMENTS];
+	uint64_t buckets[WCS_KEYS_BUCKETS_MAX]; /* rows of each bucket of a salt */
+	/* Pairs of first segments that followed one another: all rows of the later one were written
+	 * later, or before, or neither. */
+	uint64_t rising, falling, mixed;
+	uint64_t up, down; /* pairs of rows whose key is the larger, or the smaller one */
+	uint64_t personal; /* rows with SEGMENT_MAIL or SEGMENT_ADDRESS, and the first one's key */
+	struct advice_key personal_key;
+	struct advice_peak row_bytes, cell_bytes, columns, versions;
+	struct advice_traffic traffic;
+	struct advice_row row;
+	struct advice_key before; /* the row before; of length 0: there is none */
+	struct advice_run run, run_before;
+};
+
+/* Small tables with the same families. */
+struct advice_alike {
+	char name[WCS_TABLE_NAME_MAX + 1]; /* of the first */
+	uint64_t families;		   /* hash of their names */
+	uint64_t tables;
+};
+
+struct wcs_advice {
+	struct wcs_advice_options options;
+	const struct wcs_table_schema *schema; /* NULL: between tables */
+	const struct wcs_keys *keys;
+	unsigned char delimiter;
+	struct advice_stats *stats;
+	struct advice_family *families; /* those of the schema, and others as they come */
+	size_t family_count, family_room, family_last;
+	struct advice_alike *alike;
+	size_t alike_count, alike_room;
+};
+
+enum advice_severity { ADVICE_NOTE, ADVICE_WARNING, ADVICE_ERROR };
+enum advice_scope { ADVICE_TABLE, ADVICE_SEGMENT, ADVICE_FAMILY, ADVICE_STORE };
+
+/* A finding; its text is in wcs_advice, or static. */
+struct advice_finding {
+	const struct advice_rule *rule;
+	const char *table;
+	double value;
+	const struct advice_key *key; /* NULL: none */
+	const char *family;	      /* NULL: none */
+	size_t segment;		      /* from 1; 0: none */
+};
+
+struct advice_rule {
+	const char *name;
+	enum advice_severity severity;
+	enum advice_scope scope;
+	/* Sets the value and the evidence. at: the index of the segment, family or group of tables.
+	 * false: the rule does not apply. */
+	bool (*find)(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
+	double threshold;    /* a larger value is a fault */
+	double next;	     /* up to this one; larger ones are that of the next rule. 0: any */
+	const char *measure; /* the value in words */
+	const char *action;
+	const char *section; /* of docs/row-keys.md */
+	const char *source;  /* of the threshold, or of the advice where the threshold is rowfs's */
+};
+
+/* ---- rules.c ---- */
+const struct advice_rule *advice_rules(size_t *count);
+/* Does the value break the rule? */
+bool advice_breaks(const struct advice_rule *rule, double value);
+
+/* ---- rules_keys.c, rules_size.c, rules_traffic.c: functions of rules ---- */
+bool rules_hashed(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
+bool rules_binary(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
+bool rules_numbers(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
+bool rules_domains(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
+bool rules_personal(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
+bool rules_depths(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
+bool rules_order(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
+bool rules_time_first(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
+bool rules_salt_missing(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
+bool rules_salt_uneven(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
+bool rules_salt_idle(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
+
+bool rules_row_bytes(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
+bool rules_cell_bytes(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
+bool rules_columns(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
+bool rules_versions(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
+bool rules_families(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
+bool rules_empty(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
+bool rules_names(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
+
+bool rules_hot_row(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
+bool rules_hot_prefix(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
+bool rules_hot_end(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
+
+/* ---- tables.c ---- */
+/* Remembers the table that ends, if it is small. -ENOMEM. */
+int tables_add(struct wcs_advice *advice);
+/* Of the group of small tables at that place; false: there is none. */
+bool rules_tables(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
+
+/* ---- print.c ---- */
+/* The header of a table, for people. */
+void print_table(const struct wcs_advice *advice);
+void print_finding(const struct wcs_advice *advice, const struct advice_finding *finding);
+
+/* ---- advice.c ---- */
+/* Forgets all rows of the table. */
+void advice_again(struct wcs_advice *advice);
+/* The next row does not follow the one before. */
+void advice_apart(struct wcs_advice *advice);
+/* Stores a key; a longer one than there is room for is cut. */
+void advice_key_set(struct advice_key *key, struct wcs_slice bytes);
+
+#endif

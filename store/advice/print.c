@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* Findings as text for people, and as lines of JSON. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/escape.h"
+#include "store/advice/advice_private.h"
+
+#define PRINT_WIDTH 96u /* bytes of a line of an action */
+
+static const char *const severities[] = {
+	[ADVICE_NOTE] = "note", [ADVICE_WARNING] = "warning", [ADVICE_ERROR] = "error"};
+
+/* The largest error of a share in a sample of so many parts, with a probability of 95 %: as if the
+ * rows of each part were all alike. */
+static double error_of(uint64_t parts)
+{
+	return 0.98 / sqrt((double)parts);
+}
+
+/* A sample of one part is the start of a table that has no splits. */
+static void print_sample(const struct wcs_advice *advice)
+{
+	const struct advice_stats *stats = advice->stats;
+	FILE *to = advice->options.to;
+
+	if (stats->parts == 0)
+		fputs("all rows were read\n", to);
+	else if (stats->parts == 1)
+		fputs("the first rows of a larger table\n", to);
+	else
+		fprintf(to,
+			"a sample in %" PRIu64 " parts of a larger table: shares are right within "
+			"%.0f points of 100 (95 %% probable), maxima are those of the sample\n",
+			stats->parts, ceil(100 * error_of(stats->parts)));
+}
+
+void print_table(const struct wcs_advice *advice)
+{
+	const struct advice_stats *stats = advice->stats;
+
+	if (advice->options.json)
+		return;
+	fprintf(advice->options.to,
+		"# table %s: %" PRIu64 " rows, %" PRIu64 " cells, %" PRIu64 " bytes of values; ",
+		advice->schema->name, stats->rows, stats->cells, stats->bytes);
+	print_sample(advice);
+}
+
+/* The shown form of a key, which the caller frees; NULL: no memory. */
+static char *key_text(const struct wcs_advice *advice, const struct advice_key *key)
+{
+	return wcs_keys_text(advice->keys, (struct wcs_slice){key->bytes, key->len});
+}
+
+/* ---- For people -------------------------------------------------------------------------- */
+
+/* Prints text in lines of at most PRINT_WIDTH bytes. */
+static void print_wrapped(FILE *to, const char *text)
+{
+	while (*text) {
+		size_t len = strlen(text);
+
+		if (len > PRINT_WIDTH) {
+			len = PRINT_WIDTH;
+			while (text[len] != ' ')
+				len--;
+		}
+		fprintf(to, "    %.*s\n", (int)len, text);
+		text += len;
+		text += *text == ' ';
+	}
+}
+
+static void print_text(const struct wcs_advice *advice, const struct advice_finding *finding)
+{
+	const struct advice_rule *rule = finding->rule;
+	FILE *to = advice->options.to;
+	char *key = finding->key ? key_text(advice, finding->key) : NULL;
+
+	fprintf(to, "%s: %s %s: %.*g %s (more than %.10g)\n", finding->table,
+		severities[rule->severity], rule->name, finding->value < 1000 ? 3 : 10,
+		finding->value, rule->measure, rule->threshold);
+	if (finding->family)
+		fprintf(to, "    family %s\n", finding->family);
+	if (finding->segment > 0)
+		fprintf(to, "    segment %zu\n", finding->segment);
+	if (key)
+		fprintf(to, "    key %s\n", key);
+	print_wrapped(to, rule->action);
+	fprintf(to, "    docs/row-keys.md#%s; %s\n", rule->section, rule->source);
+	free(key);
+}
+
+/* ---- JSON -------------------------------------------------------------------------------- */
+
+static void print_string(FILE *to, const char *text)
+{
+	char *escaped = escape_bytes(text, "\"\\");
+
+	fprintf(to, "\"%s\"", escaped ? escaped : "");
+	free(escaped);
+}
+
+static void print_evidence(const struct wcs_advice *advice, const struct advice_finding *finding)
+{
+	const struct advice_stats *stats = advice->stats;
+	FILE *to = advice->options.to;
+	char *key = finding->key ? key_text(advice, finding->key) : NULL;
+
+	fprintf(to, "{\"measure\":");
+	print_string(to, finding->rule->measure);
+	fprintf(to, ",\"value\":%.10g,\"threshold\":%.10g", finding->value,
+		finding->rule->threshold);
+	if (finding->family)
+		fprintf(to, ",\"family\":\"%s\"", finding->family);
+	if (finding->segment > 0)
+		fprintf(to, ",\"segment\":%zu", finding->segment);
+	fputs(",\"keys\":[", to);
+	if (key)
+		print_string(to, key);
+	fputs("]", to);
+	if (finding->rule->scope != ADVICE_STORE)
+		fprintf(to, ",\"rows\":%" PRIu64 ",\"sample\":%s", stats->rows,
+			stats->parts > 0 ? "true" : "false");
+	if (finding->rule->scope != ADVICE_STORE && stats->parts > 1)
+		fprintf(to, ",\"parts\":%" PRIu64 ",\"error\":%.3f", stats->parts,
+			error_of(stats->parts));
+	fputs("}", to);
+	free(key);
+}
+
+static void print_json(const struct wcs_advice *advice, const struct advice_finding *finding)
+{
+	const struct advice_rule *rule = finding->rule;
+	FILE *to = advice->options.to;
+
+	fprintf(to, "{\"table\":\"%s\",\"rule\":\"%s\",\"severity\":\"%s\",\"evidence\":",
+		finding->table, rule->name, severities[rule->severity]);
+	print_evidence(advice, finding);
+	fputs(",\"action\":", to);
+	print_string(to, rule->action);
+	fprintf(to, ",\"section\":\"docs/row-keys.md#%s\",\"source\":\"%s\"}\n", rule->section,
+		rule->source);
+}
+
+void print_finding(const struct wcs_advice *advice, const struct advice_finding *finding)
+{
+	if (advice->options.json)
+		print_json(advice, finding);
+	else
+		print_text(advice, finding);
+}

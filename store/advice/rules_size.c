@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* Rules about sizes and counts: of rows, cells, columns, versions and families. */
+#include "store/advice/advice_private.h"
+
+static bool peak_of(const struct advice_peak *peak, struct advice_finding *finding)
+{
+	finding->value = (double)peak->value;
+	finding->key = peak->row > 0 ? &peak->key : NULL;
+	finding->family = peak->family ? peak->family->name : NULL;
+	return true;
+}
+
+bool rules_row_bytes(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
+{
+	(void)at;
+	return peak_of(&advice->stats->row_bytes, finding);
+}
+
+bool rules_cell_bytes(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
+{
+	(void)at;
+	return peak_of(&advice->stats->cell_bytes, finding);
+}
+
+bool rules_columns(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
+{
+	(void)at;
+	return peak_of(&advice->stats->columns, finding);
+}
+
+bool rules_versions(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
+{
+	(void)at;
+	return peak_of(&advice->stats->versions, finding);
+}
+
+bool rules_families(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
+{
+	(void)at;
+	finding->value = (double)advice->family_count;
+	return true;
+}
+
+/* The value is 1 for a family without a cell in a table that was read whole. */
+bool rules_empty(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
+{
+	const struct advice_family *family = &advice->families[at];
+
+	if (!family->declared || advice->stats->parts > 0 || advice->stats->rows < ADVICE_ROWS)
+		return false;
+	finding->value = family->cells == 0;
+	finding->family = family->name;
+	return true;
+}
+
+/* The bytes of names for each byte of a value; names of a few bytes are short for any value. */
+bool rules_names(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
+{
+	const struct advice_family *family = &advice->families[at];
+
+	if (family->filled < ADVICE_ROWS || family->names <= RULES_NAME * family->filled)
+		return false;
+	finding->value = (double)family->names / (double)family->values;
+	finding->family = family->name;
+	finding->key = &family->key;
+	return true;
+}

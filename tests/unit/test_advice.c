@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rules of advice: for each one a table that breaks it and one that barely does not. The limits are
+ * those of rowfs-advise(1).
+ */
+#include "tests/unit/advice.h"
+
+#include "store/advice/segment.h"
+
+/* ---- Keys: a thousand rows, of which so many have one form and the rest another ---------- */
+
+static const struct key_case {
+	const char *rule, *table;
+	const char *form, *other; /* of a number */
+	int found, silent;	  /* rows of the first form */
+} key_cases[] = {
+	{"time-first", PLAIN, "20261122%06d", "name%d", 901, 900},
+	{"time-first", PLAIN, "1795334%03d", "name%d", 901, 900},
+	{"time-first", PLAIN, "1795334000%06d", "name%d", 901, 900},
+	{"time-first", PLAIN, "9223372035059441%03d", "name%d", 901, 900},
+	{"time-first", "{\"keys\":{\"segments\":[{\"name\":\"a\",\"codec\":\"time\"}]}}",
+	 "0001795334000%06d", "0001795334000%06d", 1000, -1},
+	{"salt-idle", SALTED, "name%d", "20261122%06d", 100, 99},
+	{"hashed-keys", PLAIN, "550e8400-e29b-41d4-a716-446655%06d", "name%d", 901, 900},
+	{"hashed-keys", PLAIN, "da39a3ee5e6b4b0d3255bfef95601890%08d#x", "name%d", 901, 900},
+	{"hashed-keys", PLAIN, "x8Kz1mQ9vB4nT7wR%d", "name%d", 901, 900},
+	{"hashed-keys", PLAIN, "tenant#550e8400-e29b-41d4-a716-446655%06d", "name%d", -1, 1000},
+	{"binary-keys", PLAIN, "a#\x01%d", "a#%d", 11, 10},
+	{"binary-keys", PLAIN, "a#\xff%d", "a#\xc3\xa4%d", 11, 10},
+	{"unpadded-numbers", PLAIN, "u#%d", "u#name%d", 901, 900},
+	{"unpadded-numbers", PLAIN, "u#%04d", "u#%04d", -1, 1000},
+	{"unpadded-numbers",
+	 "{\"keys\":{\"segments\":[\"a\",{\"name\":\"b\",\"codec\":\"pad\",\"width\":4}]}}", "u#%d",
+	 "u#%d", -1, 1000},
+	{"domains-forward", PLAIN, "u#host%d.example.com", "u#com.example.host%d", 901, 900},
+	{"domains-forward",
+	 "{\"keys\":{\"segments\":[{\"name\":\"b\",\"codec\":\"reverse-domain\"}]}}",
+	 "com.example.host%d", "host%d.example.com", -1, 0},
+	{"uneven-segments", PLAIN, "a%d#b", "a%d", 251, 250},
+	{"uneven-segments", PLAIN, "a%d#2#3#4#5#6#7#8#9", "a%d#2#3#4#5#6#7#8#9#10", -1, 500},
+	{"personal-keys", PLAIN, "u#ann%d@example.com", "u#ann%d", 11, 10},
+	{"personal-keys", PLAIN, "u#10.0.3.%d", "u#ann%d", 11, 10},
+	{"personal-keys", PLAIN, "u#fe80::%d", "u#ann%d", 11, 10},
+};
+#define KEY_CASES (sizeof(key_cases) / sizeof(*key_cases))
+
+static void key_run(const struct key_case *c, int first, bool found)
+{
+	struct checked checked;
+	char key[128];
+
+	checked_open(&checked, c->table, true);
+	for (int i = 0; i < 1000; i++) {
+		const char *form = i < first ? c->form : c->other;
+
+		snprintf(key, sizeof(key), form, i);
+		feed(&checked, key, WCS_TS_SERVER);
+	}
+	checked_expect(&checked, c->rule, found);
+}
+
+SUITE_LOOP(test_key_rules, KEY_CASES, 10)
+{
+	const struct key_case *c = &key_cases[_i];
+
+	if (c->found >= 0)
+		key_run(c, c->found, true);
+	if (c->silent >= 0)
+		key_run(c, c->silent, false);
+}
+
+/* Fewer than a hundred rows say nothing about a table. */
+SUITE_TEST(test_few_rows_are_no_evidence, 10)
+{
+	struct checked checked;
+	char key[64];
+
+	for (int rows = 99; rows <= 100; rows++) {
+		checked_open(&checked, PLAIN, true);
+		for (int i = 0; i < rows; i++) {
+			snprintf(key, sizeof(key), "550e8400-e29b-41d4-a716-446655%06d", i);
+			feed(&checked, key, WCS_TS_SERVER);
+		}
+		checked_expect(&checked, "hashed-keys", rows == 100);
+	}
+}
+
+/* ---- Order: a thousand pairs of rows ----------------------------------------------------- */
+
+static const struct order_case {
+	const char *rule, *table;
+	const char *form;
+	int down; /* rows that are older than the row before them */
+	bool found;
+} order_cases[] = {
+	{"writes-at-end", PLAIN, "%04d", 199, true},
+	{"writes-at-end", PLAIN, "%04d", 200, false},
+	{"writes-at-end", PLAIN, "%04d", 801, true},
+	{"writes-at-end", PLAIN, "20261122%06d#a", 199, true},
+	{"writes-at-end", PLAIN, "20261122%06d#a", 200, false},
+	{"writes-at-end", PLAIN, "name%04d", 0, false},
+	{"writes-at-end", SALTED, "%04d", 0, false},
+	{"writes-at-end", "{\"keys\":{\"segments\":[{\"name\":\"a\",\"codec\":\"reverse\"}]}}",
+	 "%04d", 0, false},
+	{"time-first", PLAIN, "20261122%06d#a", 199, false},
+	{"time-first", PLAIN, "20261122%06d#a", 200, true},
+	{"salt-missing", PLAIN, "%04d", 199, true},
+	{"salt-missing", PLAIN, "%04d", 200, false},
+	{"salt-missing", PLAIN, "%04d#a", 0, false},
+};
+
+SUITE_LOOP(test_order_rules, sizeof(order_cases) / sizeof(*order_cases), 10)
+{
+	const struct order_case *c = &order_cases[_i];
+	struct checked checked;
+	int64_t ts = 1000000;
+	char key[64];
+
+	checked_open(&checked, c->table, true);
+	for (int i = 0; i <= 1000; i++) {
+		snprintf(key, sizeof(key), c->form, i);
+		ts += i > 0 && i <= c->down ? -1 : 1;
+		feed(&checked, key, ts);
+	}
+	checked_expect(&checked, c->rule, c->found);
+}
+
+/* Numbered devices whose rows have the time last: sorted by key, or in the order of their writes.
+ */
+SUITE_TEST(test_devices_with_times_are_no_order, 10)
+{
+	for (int by_key = 0; by_key <= 1; by_key++) {
+		struct checked checked;
+		char key[64];
+
+		checked_open(&checked, PLAIN, true);
+		for (int i = 0; i < 10000; i++) {
+			int device = by_key ? i / 20 : i % 500, at = by_key ? i % 20 : i / 500;
+
+			snprintf(key, sizeof(key), "%03d#%d", device, 1795334400 + at);
+			feed(&checked, key, (1795334400 + at) * INT64_C(1000000) + device);
+		}
+		checked_end(&checked);
+		ck_assert_str_eq(checked.text, "");
+		checked_close(&checked);
+	}
+}
+
+/* Half of the rows in one of four buckets are twice its share, which is not more than twice. */
+SUITE_TEST(test_uneven_salt, 10)
+{
+	for (int in_one = 500; in_one <= 501; in_one++) {
+		struct checked checked;
+		const struct wcs_keys *keys;
+		unsigned int others = 0;
+		char key[64];
+
+		checked_open(&checked,
+			     "{\"keys\":{\"segments\":[\"a\"],\"salt\":{\"buckets\":4,"
+			     "\"segments\":1}}}",
+			     true);
+		keys = checked.schema->tables->keys;
+		for (int i = 0; i < in_one; i++) {
+			snprintf(key, sizeof(key), "tenant#%d", i);
+			feed(&checked, key, WCS_TS_SERVER);
+		}
+		for (int i = 0; others < 1000 - (unsigned int)in_one; i++) {
+			snprintf(key, sizeof(key), "t%d#0", i);
+			if (wcs_keys_bucket(keys, suite_text(key)) ==
+			    wcs_keys_bucket(keys, SUITE_BYTES("tenant#0")))
+				continue;
+			feed(&checked, key, WCS_TS_SERVER);
+			others++;
+		}
+		checked_expect(&checked, "salt-uneven", in_one == 501);
+	}
+}
+
+/* ---- Segments ---------------------------------------------------------------------------- */
+
+static const struct class_case {
+	const char *segment;
+	enum segment_class class;
+} class_cases[] = {
+	{"", SEGMENT_TEXT},
+	{"name", SEGMENT_TEXT},
+	{"7", SEGMENT_NUMBER},
+	{"9999999999999999999", SEGMENT_NUMBER},
+	{"20261332", SEGMENT_NUMBER},
+	{"20261122", SEGMENT_TIME},
+	{"202611222100", SEGMENT_TIME},
+	{"2026-11-22", SEGMENT_TIME},
+	{"2026-11-22T21:00:00Z", SEGMENT_TIME},
+	{"1795334400", SEGMENT_TIME},
+	{"1795334400000", SEGMENT_TIME},
+	{"1795334400000000", SEGMENT_TIME},
+	{"1795334400000000000", SEGMENT_TIME},
+	{"9223372035059441287", SEGMENT_TIME}, /* reverse-time, s */
+	{"9221576702454775807", SEGMENT_TIME}, /* us */
+	{"0123456789abcdef", SEGMENT_HASH},
+	{"0123456789abcde", SEGMENT_TEXT},
+	{"deadbeefdeadbeef", SEGMENT_TEXT}, /* no digit */
+	{"internationalization", SEGMENT_TEXT},
+	{"libreoffice-l10n-zh-cn", SEGMENT_TEXT},
+	{"550e8400-e29b-41d4-a716-446655440000", SEGMENT_HASH},
+	{"maps.google.com", SEGMENT_DOMAIN},
+	{"bbc.co.uk", SEGMENT_DOMAIN},
+	{"com.google.maps", SEGMENT_TEXT},
+	{"uk.co.bbc", SEGMENT_TEXT},
+	{"maps..com", SEGMENT_TEXT},
+	{".com", SEGMENT_TEXT},
+	{"report.txt", SEGMENT_TEXT},
+	{"ann@example.com", SEGMENT_MAIL},
+	{"@example.com", SEGMENT_TEXT},
+	{"ann@home", SEGMENT_TEXT},
+	{"192.168.0.1", SEGMENT_ADDRESS},
+	{"192.168.0.256", SEGMENT_TEXT},
+	{"2001:db8::1", SEGMENT_ADDRESS},
+	{"12:30", SEGMENT_TEXT},
+	{"a\tb", SEGMENT_BINARY},
+	{"\xff", SEGMENT_BINARY},
+	{"\xc3\xa4", SEGMENT_TEXT},
+};
+
+SUITE_TEST(test_classes_of_segments, 10)
+{
+	for (size_t i = 0; i < sizeof(class_cases) / sizeof(*class_cases); i++) {
+		const struct class_case *c = &class_cases[i];
+
+		ck_assert_msg(segment_class(suite_text(c->segment)) == c->class, "%s: %d",
+			      c->segment, segment_class(suite_text(c->segment)));
+	}
+}
+
+/* ---- The table of rules ------------------------------------------------------------------ */
+
+/* The rules that test_advice_sizes.c and test_advice_store.c test. */
+static const char *const elsewhere[] = {
+	"row-10mib",	"row-100mib",	 "row-256mib",	  "cell-1mib",	  "cell-10mib",
+	"many-columns", "many-versions", "many-families", "empty-family", "long-names",
+	"small-tables", "hot-row",	 "hot-prefix",	  "hot-end"};
+
+static bool is_tested(const char *rule)
+{
+	bool found = strcmp(rule, "salt-uneven") == 0;
+
+	for (size_t i = 0; i < sizeof(elsewhere) / sizeof(*elsewhere); i++)
+		found |= strcmp(elsewhere[i], rule) == 0;
+	for (size_t i = 0; i < KEY_CASES; i++)
+		found |= strcmp(key_cases[i].rule, rule) == 0;
+	for (size_t i = 0; i < sizeof(order_cases) / sizeof(*order_cases); i++)
+		found |= strcmp(order_cases[i].rule, rule) == 0;
+	return found;
+}
+
+SUITE_TEST(test_each_rule_has_a_case, 10)
+{
+	struct wcs_advice_rule rule;
+	size_t count = 0;
+
+	for (; wcs_advice_rule(count, &rule); count++) {
+		ck_assert_msg(is_tested(rule.name), "%s", rule.name);
+		ck_assert_msg(strncmp(rule.source, "https://cloud.google.com/bigtable/", 34) == 0 ||
+				      strcmp(rule.source, "rowfs") == 0,
+			      "%s", rule.name);
+	}
+	ck_assert_uint_ge(count, 25);
+}
