@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Read-only control files in /.rowfs: version, errors, metrics, engine, help. */
+/* Read-only control files in /.rowfs: version, errors, metrics, engine, help, advice. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "fs/control/control_kind.h"
 #include "fs/serve/metrics.h"
 #include "fs/serve/report.h"
+#include "store/advice/advice.h"
 
 /* A summary of the control files, in two strings. */
 static const char info_help[] =
@@ -37,7 +38,8 @@ static const char info_help[] =
 	"  .families/F/gc     the policy, read and set: never, maxversions=N, "
 	"maxage=N(ms|s|m|h|d),\n"
 	"                     joined by and, or and parentheses\n"
-	"  .families/F/explain/POLICY   how many rows, cells and bytes this policy would hide, JSON\n"
+	"  .families/F/explain/POLICY   how many rows, cells and bytes this policy would hide, "
+	"JSON\n"
 	"  .families/F/type   the type, read and set (while the family is empty)\n"
 	"  .families/F/drop   read: JSON: table, family, rows, cells, bytes\n"
 	"                     write: the family's name drops its cells in all rows\n"
@@ -68,6 +70,8 @@ static const char info_help_more[] =
 	"  gc            read:  what garbage collection does and did, JSON\n"
 	"                write: run (at once; returns when done), pause, resume\n"
 	"  engine        statistics of the engine\n"
+	"  advice        faults in the design of the tables, with an action for each\n"
+	"  advice.json   the same, a line of JSON for each\n"
 	"  version       the versions\n"
 	"  help          this\n"
 	"\n"
@@ -86,11 +90,29 @@ static const char info_help_more[] =
 	"A bad line stops a stream: the lines before it took effect, it and those behind it did "
 	"not.\n";
 
+/* Reads up to 100,000 rows of each table, so it can be interrupted. */
+static int info_advice(const struct control_place *at, FILE *to)
+{
+	const struct wcs_advice_options options = {.to = to,
+						   .json = at->node->ts == CONTROL_FINDINGS};
+	struct wcs_advice *advice;
+	int rc = wcs_advice_new(&options, &advice);
+
+	if (rc != 0)
+		return rc;
+	rc = wcs_advice_store(advice, at->fs->store);
+	wcs_advice_free(advice);
+	return rc;
+}
+
 static int info_print(const struct control_place *at, FILE *to)
 {
 	char *text;
 
 	switch ((int)at->node->ts) {
+	case CONTROL_ADVICE:
+	case CONTROL_FINDINGS:
+		return info_advice(at, to);
 	case CONTROL_ERRORS:
 		return errors_print(at->fs->errors, to);
 	case CONTROL_METRICS:

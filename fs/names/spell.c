@@ -27,6 +27,8 @@ static const struct fixed {
 	enum control control;
 	const char *name;
 } fixed[] = {
+	{ROWFS, NODE_CONTROL, CONTROL_ADVICE, "advice"},
+	{ROWFS, NODE_CONTROL, CONTROL_FINDINGS, "advice.json"},
 	{ROWFS, NODE_CONTROL, CONTROL_ENGINE, "engine"},
 	{ROWFS, NODE_CONTROL, CONTROL_ERRORS, "errors"},
 	{ROWFS, NODE_CONTROL, CONTROL_COLLECTOR, "gc"},

@@ -32,6 +32,8 @@ enum control {
 	CONTROL_SPLITS,	   /* .splits in T and below */
 	CONTROL_DESIGN,	   /* T/.design */
 	CONTROL_EXPLAIN,   /* T/.families/F/explain/POLICY */
+	CONTROL_ADVICE,	   /* /.rowfs/advice */
+	CONTROL_FINDINGS,  /* /.rowfs/advice.json */
 };
 
 /* The meaning of a name in its directory; the child need not exist. */

@@ -1,0 +1,219 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# rowfs-advise and /.rowfs/advice: which input they take, what it costs, and that a table without a
+# fault has no finding. tests/unit/test_advice.c has the limits of the rules.
+
+. "$(dirname "$0")/lib.sh"
+
+source=$LIB_DIR/../..
+advise=$BUILD/rowfs-advise
+cd "$TMP" || exit 1
+
+# rules FILE…: the rules of the findings, of JSON.
+rules() {
+	jq -r '.table + " " + .rule' "$@" | paste -sd ' '
+}
+
+# rows FORM [FROM TO]: rows with these keys, where % is a number; their timestamps rise.
+rows() {
+	jq -nc --arg form "$1" "range(${2:-1000}; ${3:-1300})"' | . as $i |
+		{key: ($form | sub("%"; $i | tostring)), families: {f: {q: [{ts: $i, value: "some"}]}}}'
+}
+
+# ---- Usage -----------------------------------------------------------------------------------
+
+fail_with "an unknown option" 2 '^rowfs-advise: ' "$advise" --wrong -
+fail_with "no file" 2 '^rowfs-advise: FILE or STORE is missing' "$advise"
+fail_with "two files" 2 '^rowfs-advise: b: one FILE or STORE only' "$advise" a b
+fail_with "two formats" 2 '^rowfs-advise: only one --table, --csv or --tsv' "$advise" --csv t --tsv t -
+fail_with "a family of lines of JSON" 2 'go with --csv or --tsv' "$advise" --family f -
+fail_with "a key without a family" 2 '^rowfs-advise: --key goes with --family' "$advise" --csv t --key k -
+fail_with "a table's name that is none" 1 '^rowfs-advise: a/b: not a table' "$advise" --table a/b -
+fail_with "a file that is missing" 1 '^rowfs-advise: none: No such file' "$advise" none
+fail_with "a schema that is missing" 1 '^rowfs-advise: none: No such file' "$advise" --schema none -
+mkdir empty
+fail_with "a directory that is no store" 1 '^rowfs-advise: empty: ' "$advise" empty
+fail_with "a full disk" 1 '^rowfs-advise: standard output: No space' \
+	bash -c "echo '{\"key\":\"a\",\"families\":{\"f\":{\"q\":\"1\"}}}' | '$advise' - >/dev/full"
+
+# ---- Lines of JSON ---------------------------------------------------------------------------
+
+check_eq "no rows, no text" "" "$("$advise" - </dev/null)"
+rows '%' >times.json
+check_eq "rows of a table without a name" "rows writes-at-end rows salt-missing" \
+	"$("$advise" --json times.json | rules)"
+check_eq "with a name" "log writes-at-end log salt-missing" "$("$advise" --json --table log - <times.json | rules)"
+{
+	echo '{"tables":{"a":{"families":{"f":"maxversions=1"},"delimiter":":"},
+		"b":{"keys":{"segments":[{"name":"host","codec":"reverse-domain"}]},"families":{"f":{},"none":{}}}}}' |
+		tr -d '\n\t'
+	echo
+	echo '{"table":"a"}'
+	rows 'x:%' 95 205
+	echo '{"table":"b"}'
+	rows 'h%.example.com'
+	echo '{"table":"c"}'
+	rows 'h%.example.com'
+} >dump.json
+check_eq "tables, their delimiters and designs" "a unpadded-numbers b empty-family c domains-forward" \
+	"$("$advise" --json dump.json | rules)"
+check_eq "a header for each table" '# table a: 110 rows, 110 cells, 440 bytes of values; all rows were read
+# table b: 300 rows, 300 cells, 1200 bytes of values; all rows were read
+# table c: 300 rows, 300 cells, 1200 bytes of values; all rows were read' "$("$advise" dump.json | grep '^#')"
+check_eq "an evidence has the shown key" '"h1000.example.com" 300 false' "$("$advise" --json dump.json |
+	jq -r 'select(.table == "c").evidence | "\(.keys[0] | tojson) \(.rows) \(.sample)"')"
+echo '{"tables":{"rows":{"keys":{"segments":[{"name":"id","codec":"reverse"}]}}}}' >reverse.json
+check_eq "a schema of a file" "" "$("$advise" --json --schema reverse.json times.json)"
+check_eq "a byte order mark" "rows writes-at-end rows salt-missing" \
+	"$({ printf '\xef\xbb\xbf' && cat times.json; } | "$advise" --json - | rules)"
+check_eq "rows as people write them" "# table rows: 1 rows, 3 cells, 10 bytes of values; all rows were read" \
+	"$("$advise" - <<<'{"key":"a","families":{"f":{"q":"x","r":["y",{"ts":1,"value":12345678}]}}}')"
+check_eq "a line without a newline" "# table rows: 1 rows, 1 cells, 1 bytes of values; all rows were read" \
+	"$(printf '%s' '{"key":"a","families":{"f":{"q":"x"}}}' | "$advise" -)"
+
+# refused NAME MESSAGE LINE: as rowfs-load refuses it.
+make_store refusing.db '{"tables":{"rows":{"families":{"f":{}}}}}'
+refused() {
+	local told
+	fail_with "$1" 1 "^rowfs-advise: standard input:2:?[0-9]*: $2" bash -c 'printf "%s" "$1" | "$0" -' "$advise" \
+		$'{"key":"a","families":{"f":{"q":"x"}}}\n'"$3"
+	told=$(printf '{"table":"rows"}\n%s\n' "$3" | "$BUILD/rowfs-load" refusing.db 2>&1)
+	check "$1: rowfs-load says so, too" grep -q ":2: $2" <<<"$told"
+}
+refused "no JSON" '' '{"key":'
+refused "an unknown member" 'x: a row has only ' '{"key":"b","x":1}'
+refused "a key that is none" 'key: ' '{"key":7}'
+refused "an empty key" 'key: must not be empty' '{"key":""}'
+fail_with "a row without a key" 1 '^rowfs-advise: standard input:1: a row without a key' \
+	"$advise" - <<<'{"families":{"f":{"q":"x"}}}'
+
+# ---- Long lines, and memory ------------------------------------------------------------------
+
+long_line() {
+	printf '{"key":"%s","families":{"f":{"q":[{"ts":1,"value":"' "$1"
+	head -c "$2" /dev/zero | tr '\0' x
+	printf '"}]}}}\n'
+}
+{
+	rows 'a#%'
+	long_line b $((11 << 20))
+	rows 'c#%'
+} >long.json
+check_eq "a line of 11 MiB among others" "cell-10mib 11534336 b 601 row-10mib 11534336 b 601" "$("$advise" --json long.json |
+	jq -r '"\(.rule) \(.evidence | "\(.value) \(.keys[0]) \(.rows)")"' | sort | paste -sd ' ')"
+fail_with "a long line that rowfs-dump does not print" 1 'standard input:2: a line of more than 1 MiB' \
+	bash -c "{ echo '{\"key\":\"a\",\"families\":{}}'; sed 's/\"key\"/\"x\"/' long.json | tail -n +301; } | '$advise' -"
+
+# A line of 40 MiB with a million columns, and a million rows, in less memory than one such line has.
+wide() {
+	printf '{"key":"wide","families":{"f":{'
+	seq -f '"%.0f":[{"ts":1,"value":"xxxxxxxxxxxx"}],' 1000000 | tr -d '\n'
+	printf '"x":[{"ts":1,"value":"x"}]}}}\n'
+}
+{
+	wide
+	seq -f '{"key":"a%07.0f","families":{"f":{"q":[{"ts":1,"value":"x"}]}}}' 1000000
+} >large.json
+check_eq "memory does not grow with the rows and columns" "1000001 columns 1000001 rows" "$(
+	[ -n "${ASAN_OPTIONS:-}" ] || ulimit -v 32000 # a sanitizer's own memory is beyond any limit
+	"$advise" --json large.json |
+		jq -r 'select(.rule == "many-columns").evidence | "\(.value) columns \(.rows) rows"'
+)"
+rm large.json
+
+# ---- CSV -------------------------------------------------------------------------------------
+
+check_eq "CSV of cbt import" "log writes-at-end log salt-missing" "$({
+	printf ',f\n,q\n'
+	jq -r '"\(.key),x@\(.key)"' times.json
+} | "$advise" --json --timestamps --csv log - | rules)"
+check_eq "with an ordinary header and tabs" "log domains-forward" "$({
+	printf 'name\thost\n'
+	seq -f $'ann\th%.0f.example.com' 200
+} | "$advise" --json --tsv log --family f --key host - | rules)"
+check_eq "in the shown form of a design" "" "$({
+	printf 'name,host\n'
+	seq -f 'ann,h%.0f.example.com' 200
+} | "$advise" --json --schema <(echo '{"tables":{"log":{"keys":{"segments":[{"name":"h","codec":"reverse-domain"}]}}}}') \
+	--csv log --family f --key host -)"
+fail_with "a record that is too short" 1 '^rowfs-advise: standard input:3:1: 1 fields, but the header has 2' \
+	bash -c "printf ',f\n,q\na\n' | '$advise' --csv t -"
+fail_with "a quote that does not end" 1 '^rowfs-advise: standard input:3:' \
+	bash -c "printf ',f\n,q\na,\"x' | '$advise' --csv t -"
+check_eq "a field of 2 MiB" "t cell-1mib" "$({
+	printf ',f\n,q\na,'
+	head -c $((2 << 20)) /dev/zero | tr '\0' x
+} | "$advise" --json --csv t - | rules)"
+
+# The fuzz corpora are findings or errors, and no crash.
+status=0
+for file in "$source"/tests/fuzz/corpus/{json,csv}/*; do
+	"$advise" "$file" >/dev/null 2>&1 || [ $? = 1 ] || status=$?
+	"$advise" --csv t "$file" >/dev/null 2>&1 || [ $? = 1 ] || status=$?
+done
+check_eq "the fuzz corpora" 0 "$status"
+
+# ---- A table without a fault -----------------------------------------------------------------
+
+# The packages that this machine knows, as the demo has them.
+{ apt-cache dumpavail 2>/dev/null || dpkg-query --status; } | LC_ALL=C awk -f "$source/demo/packages.awk" >packages.jsonl
+[ "$(wc -l <packages.jsonl)" -gt 100 ] ||
+	dpkg-query --status | LC_ALL=C awk -f "$source/demo/packages.awk" >packages.jsonl
+check "the demo has rows" [ "$(wc -l <packages.jsonl)" -gt 100 ]
+"$BUILD/mkfs.rowfs" --schema "$source/demo/schema.json" packages.db
+"$BUILD/rowfs-load" packages.db packages.jsonl 2>/dev/null
+check_eq "the demo's packages have no fault" "" "$("$advise" --json packages.db)"
+check_eq "nor has their dump" "" "$("$BUILD/rowfs-dump" packages.db | "$advise" --json -)"
+
+# ---- Stores and mounts -----------------------------------------------------------------------
+
+make_store s '{"tables":{"t":{"families":{"f":{},"none":{}}},"even":{"families":{"f":"maxversions=1"}}}}'
+{ echo '{"table":"t"}' && cat times.json; } | "$BUILD/rowfs-load" s
+check_eq "a store" "t writes-at-end t salt-missing t empty-family" "$("$advise" --json s | rules)"
+check_eq "all of it" "$("$advise" s)" "$("$advise" --whole s)"
+mkdir m
+mount_store s m
+check_eq "in a mount" "t writes-at-end t salt-missing t empty-family" "$(rules m/.rowfs/advice.json)"
+check_eq "each line has all members" 'true true true' "$(jq '[.table, .rule, .severity, .evidence.measure,
+	.evidence.value, .evidence.threshold, .evidence.keys, .action, .section, .source] | all(. != null)' \
+	m/.rowfs/advice.json | xargs)"
+check_eq "for people" "$("$advise" m/t)" "$(cat m/.rowfs/advice)"
+check_eq "as lines" "$(cat m/.rowfs/advice.json)" "$("$advise" --json m)"
+check_eq "both are listed" 'advice advice.json' "$(cd m/.rowfs && echo advice*)"
+fail_with "neither can be written" 1 'Permission denied|Operation not permitted' bash -c 'echo x >m/.rowfs/advice'
+fail_with "a store that is mounted" 1 'in use by process [0-9]*, mounted at .*; try rowfs-advise ' "$advise" s
+
+# Traffic: one row has half of the writes, then a prefix has two thirds.
+lines() {
+	seq -f "{\"key\":\"$1\",\"families\":{\"f\":{\"q\":\"x\"}}}" 10000 19999
+}
+for prefix in {a..t}; do
+	lines "$prefix#%.0f" | head -n 1000
+done >m/even/.rows
+check_eq "even writes" "" "$(jq -r 'select(.table == "even").rule' m/.rowfs/advice.json)"
+for _ in {1..20000}; do echo '{"key":"c#10000","families":{"f":{"q":"y"}}}'; done >m/even/.rows
+check_eq "a hot row" 'hot-row c#10000' "$(jq -r 'select(.table == "even") | "\(.rule) \(.evidence.keys[0])"' m/.rowfs/advice.json)"
+check_eq "advice is no traffic" "$(cat m/.rowfs/advice m/.rowfs/advice >/dev/null && cat m/.rowfs/advice)" "$(cat m/.rowfs/advice)"
+for _ in {1..8}; do lines 'd#%.0f'; done >m/even/.rows
+check_eq "a hot prefix, too" 'hot-row c#10000
+hot-prefix d' "$(jq -r 'select(.table == "even") | "\(.rule) \(.evidence.keys[0])"' m/.rowfs/advice.json)"
+unmount_store m
+check_eq "the store has kept it" 'hot-row hot-prefix' "$("$advise" --json s | jq -r 'select(.table == "even").rule' | xargs)"
+
+# ---- Pages -----------------------------------------------------------------------------------
+
+anchors=$(sed -n 's/^##* //p' "$source/docs/row-keys.md" | tr '[:upper:] ' '[:lower:]-' | tr -d '`:,.')
+rules_of() {
+	sed -nE "s/$1.*/\\1/p" "$source/store/advice/rules.c" | sort -u
+}
+check "rules are found" [ "$(rules_of '^\t\{"([a-z0-9-]*)", ADVICE_' | wc -l)" -ge 25 ]
+check_eq "rowfs-advise(1) has each rule" "" "$(rules_of '^\t\{"([a-z0-9-]*)", ADVICE_' |
+	grep -vxF "$(sed -n 's/^[.]It Sy //p' "$source/man/rowfs-advise.1" | sed 's/ , /\n/g')")"
+check "sections are found" [ "$(rules_of '^\t *"([a-z-]*)", (BIGTABLE_|ROWFS)' | wc -l)" -ge 10 ]
+check_eq "row-keys.md has the section of each rule" "" "$(rules_of '^\t *"([a-z-]*)", (BIGTABLE_|ROWFS)' |
+	grep -vxF "$anchors")"
+check_eq "each rule has a section" "$(grep -cE '", ADVICE_(NOTE|WARNING|ERROR)' "$source/store/advice/rules.c")" \
+	"$(grep -cE '^\s*"[a-z-]*", (BIGTABLE_[A-Z]*|ROWFS)\},' "$source/store/advice/rules.c")"
+
+finish
