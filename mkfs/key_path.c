@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Row keys as paths of the tree. How a segment is spelled only store/keys/name.c knows, where a
- * long name is cut only lib/names.c.
- */
+/* Row keys as paths of the tree, which store/keys/name.c spells. */
 #include "mkfs/key_path.h"
 
 #include <errno.h>
@@ -35,31 +32,8 @@ static int key_fail_size(const struct program *program, const char *text,
 char *key_path(struct wcs_slice key, const struct wcs_table_schema *table)
 {
 	const struct names_families families = key_families(table);
-	char name[WCS_KEYS_NAME_ROOM(WCS_ROW_KEY_MAX)], component[NAMES_CHUNK_MAX + 2];
-	const char *at = key.data, *end = at + key.len, *next;
-	char *path = NULL;
-	size_t len, component_len;
-	FILE *out = open_memstream(&path, &len);
 
-	if (!out)
-		return NULL;
-	for (size_t segment = 0; at; segment++) {
-		size_t offset = 0, name_len;
-
-		next = memchr(at, table->delimiter, (size_t)(end - at));
-		name_len = wcs_keys_name(table->keys, segment, &families,
-					 (struct wcs_slice){at, (size_t)((next ? next : end) - at)},
-					 name);
-		do {
-			offset = names_component(name, name_len, offset, component, &component_len);
-			fprintf(out, "%s%s", component, offset < name_len || next ? "/" : "");
-		} while (offset < name_len);
-		at = next ? next + 1 : NULL;
-	}
-	if (fclose(out) == 0)
-		return path;
-	free(path);
-	return NULL;
+	return wcs_keys_path(table->keys, table->delimiter, &families, key);
 }
 
 int key_parse(const struct program *program, const char *text, const struct wcs_table_schema *table,

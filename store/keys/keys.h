@@ -174,5 +174,9 @@ size_t wcs_keys_name(const struct wcs_keys *keys, size_t segment,
 int wcs_keys_name_parse(const struct wcs_keys *keys, size_t segment,
 			const struct names_families *families, struct wcs_slice name,
 			unsigned char *bytes, size_t *len, struct wcs_fault *fault);
+/* The path of a key, which is not empty, below its table's directory, without a slash around it:
+ * the names of its segments, long ones in chunks. The caller frees it; NULL: no memory. */
+char *wcs_keys_path(const struct wcs_keys *keys, unsigned char delimiter,
+		    const struct names_families *families, struct wcs_slice key);
 
 #endif

@@ -5,6 +5,8 @@
  * second form, so that the names in a chunk directory are in the order of their bytes.
  */
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/names.h"
@@ -59,4 +61,34 @@ int wcs_keys_name_parse(const struct wcs_keys *keys, size_t segment,
 	memcpy(bytes, spelled, data.len);
 	*len = data.len;
 	return 0;
+}
+
+char *wcs_keys_path(const struct wcs_keys *keys, unsigned char delimiter,
+		    const struct names_families *families, struct wcs_slice key)
+{
+	char name[WCS_KEYS_NAME_ROOM(WCS_ROW_KEY_MAX)], component[NAMES_CHUNK_MAX + 2];
+	const char *at = key.data, *end = at + key.len, *next;
+	char *path = NULL;
+	size_t len, component_len;
+	FILE *out = open_memstream(&path, &len);
+
+	if (!out)
+		return NULL;
+	for (size_t segment = 0; at; segment++) {
+		size_t offset = 0, name_len;
+
+		next = memchr(at, delimiter, (size_t)(end - at));
+		name_len = wcs_keys_name(keys, segment, families,
+					 (struct wcs_slice){at, (size_t)((next ? next : end) - at)},
+					 name);
+		do {
+			offset = names_component(name, name_len, offset, component, &component_len);
+			fprintf(out, "%s%s", component, offset < name_len || next ? "/" : "");
+		} while (offset < name_len);
+		at = next ? next + 1 : NULL;
+	}
+	if (fclose(out) == 0)
+		return path;
+	free(path);
+	return NULL;
 }
