@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The diagnosis of a heat map: the known patterns that its values show. It looks at the map alone,
+ * and only at the time that was counted. A map of full resolution gives the best one.
+ *
+ * The thresholds, all in store/heat/diagnose.c:
+ *
+ *   little      fewer than 100 operations, or fewer than 5 columns counted: no other finding
+ *   hot row     one row has 20 % of the total
+ *   sequential  in 60 % of the columns with values, and 8 or more, half of the values lie in a
+ *               sixteenth of the ranges around their median; the median's correlation with time is
+ *               0.9 or more, and it has 5 places or more
+ *   hot prefix  keys that begin with the same bytes have 30 % of the total, without hot rows, and
+ * four times as much as if each prefix had as much as those beside it; and half of that share in
+ * half of the columns scans       3 or more times, one or more neighbouring columns have three
+ * times the median of all columns, and in one of them 60 % of the ranges have twice their average;
+ * the time from one to the next is the same within a quarter or one column for 70 % of them;
+ *               together they have 25 % of the total
+ *   slow        of latency: a range has four times the mean of all
+ *   even        none of these, and no range has more than four times the mean
+ *   mixed       none of these
+ */
+#ifndef WCS_HEAT_DIAGNOSE_H
+#define WCS_HEAT_DIAGNOSE_H
+
+#include "store/heat/heat.h"
+
+enum wcs_heat_pattern {
+	WCS_HEAT_NONE, /* no traffic */
+	WCS_HEAT_LITTLE,
+	WCS_HEAT_HOT_ROW,
+	WCS_HEAT_SEQUENTIAL,
+	WCS_HEAT_HOT_PREFIX,
+	WCS_HEAT_SCANS,
+	WCS_HEAT_SLOW,
+	WCS_HEAT_EVEN,
+	WCS_HEAT_MIXED,
+	WCS_HEAT_PATTERNS
+};
+
+struct wcs_heat_finding {
+	enum wcs_heat_pattern pattern;
+	bool warning;	    /* else for information */
+	bool ranges;	    /* it is about some ranges of the map, not about all: */
+	size_t first, last; /* these */
+	unsigned int share; /* of the map's total, percent; 0: without a meaning */
+	int64_t period;	    /* of scans: microseconds from one to the next */
+	char words[320];    /* for a person, to stand behind "hot row STC#22: " */
+};
+
+#define WCS_HEAT_FINDINGS_MAX 8u
+
+/* Writes the findings, one or more, the most important first; at most three are hot rows. Returns
+ * how many, or -ENOMEM. Any thread. */
+int wcs_heat_diagnose(const struct wcs_heat_map *map,
+		      struct wcs_heat_finding findings[WCS_HEAT_FINDINGS_MAX]);
+
+/* The pattern in two or three words, "hot row"; static. */
+const char *wcs_heat_pattern_name(enum wcs_heat_pattern pattern);
+
+/* The first column of the map that was counted; at most columns. */
+size_t wcs_heat_counted(const struct wcs_heat_map *map);
+
+#endif

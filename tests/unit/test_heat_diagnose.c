@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* The diagnosis of heat maps: known patterns, each also with noise and hidden in a larger map, and
+ * maps that only resemble one. */
+#include "tests/unit/heat.h"
+#include "tests/unit/suite.h"
+
+static uint64_t random_state;
+
+static uint64_t below(uint32_t bound)
+{
+	return suite_random(&random_state) % bound;
+}
+
+/* "hot row 12-12 40 %, scans" of the findings; frees the map. */
+static void expect(struct wcs_heat_map *map, const char *expected)
+{
+	struct wcs_heat_finding findings[WCS_HEAT_FINDINGS_MAX];
+	int count = wcs_heat_diagnose(map, findings);
+	char text[512] = "";
+
+	ck_assert_int_gt(count, 0);
+	for (int i = 0; i < count; i++) {
+		size_t len = strlen(text);
+
+		ck_assert_uint_gt(strlen(findings[i].words), 10);
+		ck_assert_uint_lt(strlen(findings[i].words), sizeof(findings[i].words) - 1);
+		snprintf(text + len, sizeof(text) - len, "%s%s", i > 0 ? ", " : "",
+			 wcs_heat_pattern_name(findings[i].pattern));
+		len = strlen(text);
+		if (findings[i].ranges)
+			snprintf(text + len, sizeof(text) - len, " %zu-%zu", findings[i].first,
+				 findings[i].last);
+		ck_assert_int_eq(findings[i].warning, findings[i].ranges);
+	}
+	ck_assert_str_eq(text, expected);
+	heat_map_free(map);
+}
+
+/* Adds `level` to each value, more or less by half. */
+static struct wcs_heat_map *noise(size_t rows, size_t columns, uint32_t level)
+{
+	struct wcs_heat_map *map = heat_map_plain(rows, columns, WCS_HEAT_OPS);
+
+	for (size_t r = 0; r < rows; r++)
+		for (size_t c = 0; c < columns; c++)
+			heat_map_add(map, r, c, level > 0 ? level / 2 + below(level + 1) : 0);
+	return map;
+}
+
+/* ---- Traffic ----------------------------------------------------------------------------- */
+
+#define SIZES 4
+SUITE_LOOP(test_known_traffic_is_named, HEAT_TRAFFICS *SIZES, 60)
+{
+	static const struct {
+		size_t ranges, columns;
+	} sizes[SIZES] = {{1000, 360}, {300, 180}, {100, 360}, {40, 60}};
+	const struct heat_traffic *traffic = &heat_traffics[_i / SIZES];
+	struct wcs_heat_finding findings[WCS_HEAT_FINDINGS_MAX];
+	struct wcs_heat_map *map =
+		heat_traffic_map(traffic, sizes[_i % SIZES].ranges, sizes[_i % SIZES].columns);
+
+	ck_assert_int_eq(wcs_heat_diagnose(map, findings), 1);
+	ck_assert_str_eq(wcs_heat_pattern_name(findings[0].pattern),
+			 wcs_heat_pattern_name(traffic->pattern));
+	if (traffic->pattern == WCS_HEAT_SCANS)
+		ck_assert_int_eq(findings[0].period / 60000000, 30);
+	heat_map_free(map);
+}
+
+/* ---- Thresholds, from both sides --------------------------------------------------------- */
+
+SUITE_TEST(test_nothing_and_little, 10)
+{
+	struct wcs_heat_map *map = noise(20, 360, 0);
+
+	heat_map_add(map, 3, 5, 99);
+	expect(map, "little traffic");
+	expect(noise(20, 360, 0), "no traffic");
+	expect(noise(20, 4, 100), "little traffic");
+	expect(noise(20, 5, 100), "even load");
+	map = noise(20, 360, 100);
+	heat_map_begin(map, 356);
+	expect(map, "little traffic");
+	map = noise(20, 360, 0);
+	heat_map_begin(map, 360);
+	expect(map, "no traffic");
+}
+
+SUITE_TEST(test_a_hot_row_has_a_fifth, 10)
+{
+	struct wcs_heat_map *map;
+
+	for (int share = 19; share <= 20; share++) {
+		map = noise(100, 60, 0);
+		for (size_t r = 0; r < 100; r++)
+			for (size_t c = 0; c < 60; c++)
+				heat_map_add(map, r, c,
+					     (uint64_t)(r == 40 ? share * 99 : 100 - share));
+		map->ranges[40].row = true;
+		expect(map, share == 20 ? "hot row 40-40" : "no known pattern");
+	}
+}
+
+SUITE_TEST(test_two_hot_rows_as_hot_as_each_other, 10)
+{
+	struct wcs_heat_map *map = noise(100, 60, 10);
+
+	for (size_t c = 0; c < 60; c++) {
+		heat_map_add(map, 20, c, 500);
+		heat_map_add(map, 70, c, 500);
+	}
+	map->ranges[20].row = map->ranges[70].row = true;
+	expect(map, "hot row 70-70, hot row 20-20");
+}
+
+SUITE_TEST(test_a_hot_prefix_lasts, 10)
+{
+	struct wcs_heat_map *map = noise(100, 60, 10);
+
+	for (size_t r = 30; r < 40; r++)
+		for (size_t c = 0; c < 60; c++)
+			heat_map_add(map, r, c, 100);
+	expect(map, "hot prefix 30-39");
+	map = noise(100, 60, 10);
+	for (size_t r = 30; r < 40; r++) /* as much, but in ten columns */
+		for (size_t c = 20; c < 30; c++)
+			heat_map_add(map, r, c, 600);
+	expect(map, "no known pattern");
+	map = noise(100, 60, 10); /* 10 of 100 ranges with a quarter */
+	for (size_t r = 30; r < 40; r++)
+		for (size_t c = 0; c < 60; c++)
+			heat_map_add(map, r, c, 20);
+	expect(map, "even load");
+}
+
+SUITE_TEST(test_sequential_keys_both_ways, 10)
+{
+	struct wcs_heat_map *map = noise(100, 60, 1), *back = noise(100, 60, 1),
+			    *jumps = noise(100, 60, 1), *stays = noise(100, 60, 1);
+
+	for (size_t c = 0; c < 60; c++) {
+		heat_map_add(map, 20 + c, c, 500);
+		heat_map_add(back, 90 - c, c, 500);
+		heat_map_add(jumps, c * 37 % 100, c, 500);
+		heat_map_add(stays, 99, c, 500);
+	}
+	expect(map, "sequential keys 20-79");
+	expect(back, "sequential keys 31-90");
+	expect(jumps, "even load");
+	expect(stays, "hot prefix 99-99");
+}
+
+SUITE_TEST(test_scans_have_a_period, 10)
+{
+	struct wcs_heat_map *map = noise(100, 360, 2), *rare = noise(100, 360, 2),
+			    *wild = noise(100, 360, 2), *part = noise(100, 360, 2);
+	static const size_t at[] = {3, 11, 90, 95, 200, 203, 340};
+
+	for (size_t r = 0; r < 100; r++) {
+		for (size_t c = 7; c < 360; c += 60)
+			heat_map_add(map, r, c + (r > 40), 100); /* it takes more than a column */
+		heat_map_add(rare, r, 10, 300);
+		heat_map_add(rare, r, 190, 300);
+		for (size_t i = 0; i < 7; i++)
+			heat_map_add(wild, r, at[i], 100);
+		for (size_t c = 7; r < 50 && c < 360; c += 60)
+			heat_map_add(part, r, c, 200);
+	}
+	expect(map, "periodic scans");
+	expect(rare, "even load");
+	expect(wild, "even load");
+	expect(part, "even load");
+}
+
+SUITE_TEST(test_latency_has_no_shares, 10)
+{
+	struct wcs_heat_map *map = heat_map_plain(50, 60, WCS_HEAT_LATENCY),
+			    *slow = heat_map_plain(50, 60, WCS_HEAT_LATENCY);
+
+	for (size_t r = 0; r < 50; r++)
+		for (size_t c = 0; c < 60; c++) {
+			heat_map_add(map, r, c, 100);
+			heat_map_add(slow, r, c, r == 7 ? 1000 : 100);
+		}
+	for (size_t r = 0; r < 50; r++) {
+		map->ranges[r].total /= 60;
+		slow->ranges[r].total /= 60;
+	}
+	map->total = 100;
+	slow->total = 118;
+	expect(map, "even load");
+	expect(slow, "slow range 7-7");
+}
+
+SUITE_LOOP(test_noise_is_no_pattern, 50, 10)
+{
+	random_state = (uint64_t)_i;
+	expect(noise(10 + below(200), 10 + below(300), 1 + (uint32_t)below(1000)), "even load");
+}
