@@ -88,6 +88,10 @@ int heat_rows_add(struct heat_rows *rows, const struct heat_spans *spans, double
 /* Joins neighbours until there are at most `limit`, of about equal weight; a heavy one stays for
  * itself, and bounds with fewer delimiters stay rather than others. */
 void heat_rows_reduce(struct heat_rows *rows, size_t limit);
+/* Changes the weights so that rows of about equal weight show a busy prefix as a band among those
+ * beside it: by traffic alone it would fill most rows, and all would look alike. A row of the store
+ * that has three parts in `limit` of all keeps its weight. -ENOMEM. */
+int heat_rows_spread(struct heat_rows *rows, size_t limit);
 /* Adds the counts of each span to the rows that it covers, each an equal part. counts has
  * rows->count elements. */
 void heat_rows_fill(const struct heat_rows *rows, const struct heat_spans *spans,

@@ -58,7 +58,10 @@ static int map_divide(struct making *making, size_t rows_max)
 		if (rc == 0 && making->rows.count > 4 * (size_t)WCS_HEAT_ROWS_MAX)
 			heat_rows_reduce(&making->rows, 2 * (size_t)WCS_HEAT_ROWS_MAX);
 	}
-	heat_rows_reduce(&making->rows, rows_max);
+	if (rc >= 0)
+		rc = heat_rows_spread(&making->rows, rows_max);
+	if (rc >= 0)
+		heat_rows_reduce(&making->rows, rows_max);
 	return rc < 0 ? rc : 0;
 }
 

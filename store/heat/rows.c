@@ -8,6 +8,7 @@
 #include "lib/grow.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 int heat_rows_init(struct heat_rows *rows, unsigned char delimiter)
@@ -204,6 +205,68 @@ void heat_rows_reduce(struct heat_rows *rows, size_t limit)
 	/* Rows move only towards the front. */
 	rows->count = rows_sweep(rows, weight, rows->rows);
 	rows_compact(rows);
+}
+
+/* ---- Weights for a picture --------------------------------------------------------------- */
+
+static size_t rows_shared(struct wcs_slice a, struct wcs_slice b)
+{
+	const unsigned char *x = a.data, *y = b.data;
+	size_t len = 0;
+
+	while (len < a.len && len < b.len && x[len] == y[len])
+		len++;
+	return len;
+}
+
+/* The end of the rows from `at` on that share more than so many bytes; *weight: their sum. */
+static size_t rows_group(const struct heat_rows *rows, size_t at, size_t end, size_t shared,
+			 double *weight)
+{
+	*weight = rows->rows[at].weight;
+	while (++at < end && rows_shared(rows->rows[at - 1].start, rows->rows[at].start) > shared)
+		*weight += rows->rows[at].weight;
+	return at;
+}
+
+/* Gives the rows a weight together, and each of their prefixes a part as the square root of what it
+ * had. */
+static void rows_spread(struct heat_rows *rows, size_t at, size_t end, double weight)
+{
+	size_t shared = rows_shared(rows->rows[at].start, rows->rows[end - 1].start), next;
+	double sum, roots = 0;
+
+	if (end - at == 1) {
+		rows->rows[at].weight = weight;
+		return;
+	}
+	for (size_t i = at; i < end; i = next) {
+		next = rows_group(rows, i, end, shared, &sum);
+		roots += sqrt(sum);
+	}
+	for (; at < end; at = next) {
+		next = rows_group(rows, at, end, shared, &sum);
+		rows_spread(rows, at, next, roots > 0 ? weight * sqrt(sum) / roots : 0);
+	}
+}
+
+int heat_rows_spread(struct heat_rows *rows, size_t limit)
+{
+	double *own = calloc(rows->count, sizeof(*own)), total = 0;
+
+	if (own == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < rows->count; i++) {
+		own[i] = rows->rows[i].weight;
+		total += own[i];
+	}
+	rows_spread(rows, 0, rows->count, total);
+	for (size_t i = 0; i + 1 < rows->count; i++)
+		if (own[i] * (double)limit >= 3 * total &&
+		    heat_is_row(rows->rows[i].start, rows->rows[i + 1].start))
+			rows->rows[i].weight = own[i];
+	free(own);
+	return 0;
 }
 
 /* ---- Counts ------------------------------------------------------------------------------ */
