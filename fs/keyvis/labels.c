@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Ranges of stored keys as names, paths and a tree of prefixes.
+ *
+ * A range belongs to a prefix if its start begins with the prefix and the delimiter, and its end
+ * does so, too, or is the beginning of the next prefix: "STC#22" to "STC#30" and "STC#30" to "TRA"
+ * belong to "STC", "STC" to "TRA" and "STC#30" to "TRA#1" do not.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fs/keyvis/picture.h"
+#include "lib/grow.h"
+#include "lib/names.h"
+
+/* The bytes of a stored key that are its salt; a bound may be the digits alone. */
+static size_t label_salt(const struct keyvis_table *table, struct wcs_slice stored)
+{
+	const unsigned char *bytes = stored.data;
+
+	if (!wcs_keys_salted(table->keys) || stored.len + 1 < WCS_KEYS_SALT ||
+	    !isxdigit(bytes[0]) || !isxdigit(bytes[1]))
+		return 0;
+	if (stored.len < WCS_KEYS_SALT)
+		return stored.len;
+	return bytes[WCS_KEYS_SALT - 1] == table->delimiter ? WCS_KEYS_SALT : 0;
+}
+
+static struct wcs_slice label_behind(struct wcs_slice bytes, size_t skip)
+{
+	if (skip == 0)
+		return bytes;
+	return (struct wcs_slice){(const char *)bytes.data + skip, bytes.len - skip};
+}
+
+/* Adds text to a text, which it frees if there is no memory. */
+static char *label_join(const char *before, char *text, const char *after)
+{
+	char *joined = NULL;
+
+	if (text && asprintf(&joined, "%s%s%s", before, text, after) < 0)
+		joined = NULL;
+	free(text);
+	return joined;
+}
+
+/* An empty segment at the end is that of a bound, and no codec's. */
+char *keyvis_key(const struct keyvis_table *table, struct wcs_slice stored)
+{
+	size_t salt = label_salt(table, stored);
+	struct wcs_slice key = label_behind(stored, salt);
+	char before[16] = "", after[2] = "", *text;
+
+	if (salt > 0)
+		snprintf(before, sizeof(before), "salt %.2s%s", (const char *)stored.data,
+			 key.len > 0 ? " " : "");
+	if (key.len > 0 && ((const unsigned char *)key.data)[key.len - 1] == table->delimiter) {
+		after[0] = (char)table->delimiter;
+		key.len--;
+	}
+	text = keyvis_safe(key.len > 0 ? wcs_keys_text(table->keys, key) : strdup(""));
+	return label_join(before, text, after);
+}
+
+/* The end of the segment that begins at a byte of a key: its delimiter, or the key's end. */
+static size_t label_end(const struct keyvis_table *table, struct wcs_slice key, size_t from)
+{
+	const unsigned char *bytes = key.data, *delimiter = NULL;
+
+	if (from < key.len)
+		delimiter = memchr(bytes + from, table->delimiter, key.len - from);
+	return delimiter ? (size_t)(delimiter - bytes) : key.len;
+}
+
+/* Does the range belong to the prefix that is the first `end` bytes of its start, of which the last
+ * segment begins at `from`? */
+static bool label_belongs(const struct keyvis_table *table, const struct wcs_heat_range *range,
+			  size_t from, size_t end)
+{
+	const unsigned char *start = range->start.data, *last = range->end.data;
+	size_t len = range->end.len;
+
+	if (range->row || last == NULL)
+		return range->row;
+	if (len > end && memcmp(last, start, end) == 0 && last[end] == table->delimiter)
+		return true;
+	if (end == range->start.len)
+		return false;
+	if (len == end + 1 && memcmp(last, start, end) == 0 && last[end] == table->delimiter + 1)
+		return true;
+	return len > from && memcmp(last, start, from) == 0 &&
+	       memchr(last + from, table->delimiter, len - from) == NULL;
+}
+
+/* The prefixes of a range: ends[d] is the end of that at depth d. */
+struct label_prefixes {
+	struct wcs_slice start;
+	size_t count, ends[KEYVIS_DEPTH_MAX];
+};
+
+/* Finds them. Returns the end of the longest one, which may be deeper than those; 0: none. */
+static size_t label_prefixes(const struct keyvis_table *table, const struct wcs_heat_range *range,
+			     struct label_prefixes *prefixes)
+{
+	size_t from = 0, end, longest = 0;
+
+	prefixes->start = range->start;
+	prefixes->count = 0;
+	for (; from < range->start.len; from = end + 1) {
+		end = label_end(table, range->start, from);
+		if (!label_belongs(table, range, from, end))
+			break;
+		longest = end;
+		if (prefixes->count < KEYVIS_DEPTH_MAX)
+			prefixes->ends[prefixes->count++] = end;
+	}
+	return longest;
+}
+
+static size_t label_longest(const struct keyvis_table *table, const struct wcs_heat_range *range)
+{
+	struct label_prefixes prefixes;
+
+	return label_prefixes(table, range, &prefixes);
+}
+
+/* All keys of a prefix: its delimiter is the start's last byte, or all but the end's. */
+static bool label_whole(const struct keyvis_table *table, const struct wcs_heat_range *range)
+{
+	const unsigned char *start = range->start.data, *end = range->end.data;
+	size_t len = range->end.len;
+
+	if (range->row || end == NULL || len == 0 || range->start.len == 0 ||
+	    end[len - 1] != table->delimiter + 1)
+		return false;
+	if (range->start.len == len && start[len - 1] != table->delimiter)
+		return false;
+	return (range->start.len == len || range->start.len == len - 1) &&
+	       memcmp(start, end, len - 1) == 0;
+}
+
+static struct wcs_slice label_first(struct wcs_slice bytes, size_t len)
+{
+	return (struct wcs_slice){bytes.data, len};
+}
+
+/* "STC#*", of a salt alone "salt 0a". */
+static char *label_all(const struct keyvis_table *table, const struct wcs_heat_range *range)
+{
+	const char after[] = {(char)table->delimiter, '*', '\0'};
+	size_t salt = label_salt(table, range->start);
+	char *text;
+
+	if (salt == range->start.len)
+		return keyvis_key(table, range->start);
+	text = keyvis_key(table, label_first(range->start, range->end.len - 1));
+	return label_join("", text, after);
+}
+
+/* A bound; of the first key behind K it is K with a word before it. */
+static char *label_bound(const struct keyvis_table *table, struct wcs_slice key, const char *after)
+{
+	const unsigned char *bytes = key.data;
+
+	if (key.len > 1 && bytes[key.len - 1] == 0)
+		return label_join(after, keyvis_key(table, label_first(key, key.len - 1)), "");
+	return keyvis_key(table, key);
+}
+
+char *keyvis_label(const struct keyvis_table *table, const struct wcs_heat_range *range)
+{
+	if (range->start.len == 0)
+		return strdup("(first key)");
+	if (label_whole(table, range))
+		return label_all(table, range);
+	return range->row ? keyvis_key(table, range->start)
+			  : label_bound(table, range->start, "> ");
+}
+
+char *keyvis_name(const struct keyvis_table *table, const struct wcs_heat_range *range)
+{
+	bool first = range->start.len == 0, last = range->end.data == NULL;
+	char *start, *end, *name = NULL;
+
+	if (first && last)
+		return strdup("all keys");
+	if (range->row || label_whole(table, range))
+		return keyvis_label(table, range);
+	start = first ? strdup("the first key") : label_bound(table, range->start, "after ");
+	end = last ? strdup("the last key") : label_bound(table, range->end, "after ");
+	if (start && end && asprintf(&name, "%s to %s", start, end) < 0)
+		name = NULL;
+	free(start);
+	free(end);
+	return name;
+}
+
+char *keyvis_prefix(const struct keyvis_table *table, const struct wcs_heat_range *range)
+{
+	size_t len = label_longest(table, range);
+	const char after[] = {(char)table->delimiter, '*', '\0'};
+
+	if (range->row || len == 0)
+		return keyvis_name(table, range);
+	if (label_salt(table, range->start) > 0 && len < WCS_KEYS_SALT)
+		return keyvis_key(table, label_first(range->start, len));
+	return label_join("", keyvis_key(table, label_first(range->start, len)), after);
+}
+
+/* The path of the first `end` bytes of a stored key. */
+static char *label_path(const struct keyvis_table *table, struct wcs_slice stored, size_t end)
+{
+	size_t salt = label_salt(table, stored);
+	bool root = end <= salt;
+	char before[WCS_TABLE_NAME_MAX + 3];
+
+	snprintf(before, sizeof(before), "/%s%s", table->name, root ? "" : "/");
+	if (root)
+		return strdup(before);
+	return label_join(before,
+			  wcs_keys_path(table->keys, table->delimiter, table->families,
+					label_behind(label_first(stored, end), salt)),
+			  "");
+}
+
+char *keyvis_path(const struct keyvis_table *table, const struct wcs_heat_range *range)
+{
+	return label_path(table, range->start,
+			  range->row ? range->start.len : label_longest(table, range));
+}
+
+/* ---- The tree ---------------------------------------------------------------------------- */
+
+/* The last segment of a prefix, which begins at `from`, as text. */
+static char *label_word(const struct keyvis_table *table, struct wcs_slice start, size_t from,
+			size_t end)
+{
+	size_t salt = label_salt(table, start);
+	char *whole = keyvis_key(table, label_first(start, end)),
+	     *above = keyvis_key(table, label_first(start, from)), *word = NULL;
+	size_t skip = above ? strlen(above) : 0;
+
+	if (from > 0 && from == salt)
+		skip++; /* the space behind a salt */
+	if (whole && above)
+		word = strdup(strlen(whole) > skip ? whole + skip : "%");
+	free(whole);
+	free(above);
+	return word;
+}
+
+/* The number of prefixes that two neighbours share. */
+static size_t label_shared(const struct label_prefixes *a, const struct label_prefixes *b)
+{
+	size_t count = 0;
+
+	while (count < a->count && count < b->count && a->ends[count] == b->ends[count] &&
+	       memcmp(a->start.data, b->start.data, a->ends[count]) == 0)
+		count++;
+	return count;
+}
+
+int keyvis_nodes(const struct keyvis_table *table, const struct wcs_heat_map *map,
+		 struct keyvis_node **nodes, size_t *count)
+{
+	struct label_prefixes above = {0}, here;
+	size_t open[KEYVIS_DEPTH_MAX], made = 0, room = 0, shared;
+	struct keyvis_node *all = NULL;
+
+	for (size_t r = 0; r < map->rows; r++) {
+		label_prefixes(table, &map->ranges[r], &here);
+		shared = label_shared(&above, &here);
+		for (size_t d = 0; d < shared; d++)
+			all[open[d]].last = r;
+		for (size_t d = shared; d < here.count; d++) {
+			char *word = label_word(table, here.start, d > 0 ? here.ends[d - 1] + 1 : 0,
+						here.ends[d]);
+
+			if (!word || grow(&all, &room, made + 1, 64, sizeof(*all))) {
+				free(word);
+				keyvis_nodes_free(all, made);
+				return -ENOMEM;
+			}
+			open[d] = made;
+			all[made++] = (struct keyvis_node){
+				d, r, r, label_first(here.start, here.ends[d]), word};
+		}
+		above = here;
+	}
+	*nodes = all;
+	*count = made;
+	return 0;
+}
+
+char *keyvis_node_path(const struct keyvis_table *table, const struct keyvis_node *node)
+{
+	return label_path(table, node->prefix, node->prefix.len);
+}
+
+void keyvis_nodes_free(struct keyvis_node *nodes, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		free(nodes[i].word);
+	free(nodes);
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/* Heat maps as text, TSV, JSON, SVG and HTML, of maps that the test fills. */
+#include "tests/unit/heat.h"
+#include "tests/unit/suite.h"
+
+#include "fs/keyvis/keyvis.h"
+#include "lib/names.h"
+#include "lib/utf8.h"
+
+static const struct keyvis_table plain = {"vehicles", '#', NULL, NULL};
+
+/* The map in a format; *len may be NULL. The caller frees it. */
+static char *print(const struct keyvis_table *table, const struct wcs_heat_map *map,
+		   enum keyvis_format format)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *to = open_memstream(&text, &len);
+
+	ck_assert_int_eq(keyvis_print(table, map, map, format, to), 0);
+	ck_assert_int_eq(fclose(to), 0);
+	ck_assert_uint_eq(strlen(text), len);
+	return text;
+}
+
+/* The text has these lines or parts; frees it. */
+static void expect_parts(char *text, const char *const *parts)
+{
+	for (; *parts; parts++)
+		ck_assert_msg(strstr(text, *parts) != NULL, "no \"%s\" in:\n%s", *parts, text);
+	free(text);
+}
+#define EXPECT_PARTS(text, ...) expect_parts(text, (const char *const[]){__VA_ARGS__, NULL})
+
+/* Four ranges, a row among them, and three columns. */
+static struct wcs_heat_map *small_map(enum wcs_heat_metric metric)
+{
+	const char *const starts[] = {"", "STC#22#", "STC#22#173", "STC#22#173\\", "STC#22$"};
+	struct wcs_heat_map *map = heat_map_new(starts, 5, 3, metric);
+
+	heat_map_add(map, 1, 0, 10);
+	heat_map_add(map, 2, 0, 60);
+	heat_map_add(map, 2, 2, 30);
+	return map;
+}
+
+SUITE_CONTRACT("the text forms merge columns to fit 100 characters")
+
+SUITE_TEST(test_a_text_has_title_axis_labels_and_hot_ranges, 10)
+{
+	struct wcs_heat_map *map = small_map(WCS_HEAT_OPS);
+
+	EXPECT_PARTS(print(&plain, map, KEYVIS_TXT), "vehicles: operations by key and time\n",
+		     "2026-11-26 00:00 to 2026-11-26 06:00 UTC; a column is 2 hours, a row one of ",
+		     " one of 5 ranges of keys\n", "operations in 2 hours:\n",
+		     "\nSTC#22#173                     |@@@@@@@@        ########| 90 %", "02:00",
+		     "04:00", " UTC\n", "   90 %     90  STC#22#173\n", "   10 %     10  STC#22#");
+	heat_map_free(map);
+}
+
+/* The columns of a line, without escape sequences. */
+static size_t line_width(const char *line, size_t len)
+{
+	size_t width = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		if (line[i] == '\033')
+			while (line[i] != 'm')
+				i++;
+		else
+			width += ((unsigned char)line[i] & 0xc0) != 0x80;
+	}
+	return width;
+}
+
+SUITE_LOOP(test_lines_are_100_characters_at_most, 15, 60)
+{
+	const struct heat_traffic *traffic = &heat_traffics[_i / 3];
+	enum keyvis_format format = KEYVIS_TXT + (enum keyvis_format)(_i % 3);
+	struct wcs_heat_map *full = heat_traffic_map(traffic, 200, 360),
+			    *map = heat_traffic_map(traffic, 38, 60);
+	char *text = NULL, *next;
+	size_t len, rows, columns;
+	FILE *to = open_memstream(&text, &len);
+
+	keyvis_size(full, format, &rows, &columns);
+	ck_assert_uint_le(rows, 40);
+	ck_assert_uint_le(360 / columns * 60, 360);
+	ck_assert_int_eq(keyvis_print(&plain, full, map, format, to), 0);
+	fclose(to);
+	for (char *line = text; *line; line = next) {
+		next = strchr(line, '\n') + 1;
+		ck_assert_uint_le(line_width(line, (size_t)(next - 1 - line)), 100);
+	}
+	free(text);
+	heat_map_free(full);
+	heat_map_free(map);
+}
+
+SUITE_TEST(test_a_tsv_has_a_line_for_each_range, 10)
+{
+	struct wcs_heat_map *map = small_map(WCS_HEAT_WRITES);
+	char *text = print(&plain, map, KEYVIS_TSV);
+
+	ck_assert_str_eq(text, "start\tend\trow\ttotal\t2026-11-26T00:00:00Z\t"
+			       "2026-11-26T02:00:00Z\t2026-11-26T04:00:00Z\n"
+			       "\tSTC#22#\t0\t0\t0\t0\t0\n"
+			       "STC#22#\tSTC#22#173\t0\t10\t10\t0\t0\n"
+			       "STC#22#173\tSTC#22#173%00\t1\t90\t60\t0\t30\n"
+			       "STC#22#173%00\tSTC#22$\t0\t0\t0\t0\t0\n"
+			       "STC#22$\t\t0\t0\t0\t0\t0\n");
+	free(text);
+	heat_map_free(map);
+}
+
+SUITE_CONTRACT("The json uses the members of Spanner's key visualizer")
+
+SUITE_TEST(test_a_json_has_the_members_of_spanner, 10)
+{
+	struct wcs_heat_map *map = small_map(WCS_HEAT_OPS);
+
+	EXPECT_PARTS(
+		print(&plain, map, KEYVIS_JSON), "\"startTime\":\"2026-11-26T00:00:00Z\"",
+		"\"endTime\":\"2026-11-26T06:00:00Z\"", "\"keySeparator\":\"#\"",
+		"\"endKeyStrings\":[\"STC#22#\",\"STC#22#173\",\"STC#22#173%00\",\"STC#22$\",\"\"]",
+		"\"indexedKeys\":[\"STC#22#173\",",
+		"{\"word\":\"vehicles\",\"startIndex\":0,\"endIndex\":4,\"depth\":0,",
+		"\"depth\":0,\"dataSourceNode\":true}",
+		"{\"word\":\"STC\",\"startIndex\":1,\"endIndex\":3,\"depth\":1,",
+		"\"depth\":1,\"dataSourceNode\":false}",
+		"{\"word\":\"22\",\"startIndex\":1,\"endIndex\":3,\"depth\":2,",
+		"{\"word\":\"173\",\"startIndex\":2,\"endIndex\":2,\"depth\":3,",
+		"\"0\":{\"sparseHotKeys\":{\"2\":0,\"1\":1}}",
+		"\"2\":{\"sparseHotKeys\":{\"2\":0}}", "{\"cols\":[60,0,30]}",
+		"\"severity\":\"INFO\"");
+	heat_map_free(map);
+}
+
+/* ---- Keys -------------------------------------------------------------------------------- */
+
+static bool family(void *ctx, const void *name, size_t len)
+{
+	(void)ctx;
+	return len == 4 && memcmp(name, "meta", 4) == 0;
+}
+
+SUITE_TEST(test_paths_are_those_of_the_tree, 10)
+{
+	const struct names_families families = {family, NULL};
+	const struct keyvis_table table = {"t", '#', NULL, &families};
+	const char *const starts[] = {"",     "a",	"a#b#c\\", "a#meta#/%", "a#meta#/%\\",
+				      "b##x", "b##x\\", "c#d#",	   "c#e"};
+	struct wcs_heat_map *map = heat_map_new(starts, 9, 1, WCS_HEAT_OPS);
+
+	for (size_t r = 0; r < 8; r++)
+		heat_map_add(map, r, 0, 100 - r);
+	EXPECT_PARTS(print(&table, map, KEYVIS_HTML), "\"/t\"", "\"/t/a/%6D%65%74%61/%2F%25\"",
+		     "\"/t/b/%/x\"", "\"/t/c\"");
+	heat_map_free(map);
+}
+
+SUITE_TEST(test_keys_of_a_design_are_shown_and_salts_are_buckets, 10)
+{
+	struct wcs_keys keys = {
+		.delimiter = '#', .buckets = 16, .salt_segments = 1, .segment_count = 2};
+	const struct keyvis_table table = {"t", '#', &keys, NULL};
+	const char *const starts[] = {"",
+				      "0a#com.google.maps#",
+				      "0a#com.google.maps$",
+				      "0b#org.debian#0000000007",
+				      "0b#org.debian#0000000007\\",
+				      "0c"};
+	struct wcs_heat_map *map = heat_map_new(starts, 6, 1, WCS_HEAT_OPS);
+
+	keys.segments[0].codec = WCS_CODEC_REVERSE_DOMAIN;
+	keys.segments[1].codec = WCS_CODEC_PAD;
+	keys.segments[1].width = 10;
+	heat_map_add(map, 1, 0, 10);
+	heat_map_add(map, 3, 0, 10);
+	EXPECT_PARTS(print(&table, map, KEYVIS_TXT), "\nsalt 0a maps.google.com#*      |",
+		     "\nsalt 0b debian.org#7           |", "\nsalt 0c                        |",
+		     "   50 %     10  salt 0b debian.org#7\n");
+	EXPECT_PARTS(print(&table, map, KEYVIS_JSON), "{\"word\":\"salt 0a\",\"startIndex\":1,",
+		     "{\"word\":\"maps.google.com\",\"startIndex\":1,\"endIndex\":1,\"depth\":2,",
+		     "{\"word\":\"7\",\"startIndex\":3,\"endIndex\":3,\"depth\":3,");
+	EXPECT_PARTS(print(&table, map, KEYVIS_HTML), "\"/t/maps.google.com\"",
+		     "\"/t/debian.org/7\"");
+	heat_map_free(map);
+}
+
+SUITE_CONTRACT("Keys may have any bytes, and none of them acts on a terminal or a browser")
+
+/* No control character but newlines, tabs and the picture's own escapes, and only UTF-8. */
+static void expect_harmless(const char *text, enum keyvis_format format)
+{
+	size_t len = strlen(text);
+
+	ck_assert_uint_eq(utf8_prefix((const unsigned char *)text, len), len);
+	ck_assert_ptr_null(strstr(text, "\xc2\x9b"));	  /* CSI */
+	ck_assert_ptr_null(strstr(text, "\xe2\x80\xae")); /* right to left */
+	for (; *text; text++) {
+		bool sgr = format == KEYVIS_ANSI || format == KEYVIS_ANSI24;
+
+		if (*text == '\033' && sgr) {
+			ck_assert_int_eq(text[1], '[');
+			text += 2;
+			text += strspn(text, "0123456789;");
+			ck_assert_int_eq(*text, 'm');
+			continue;
+		}
+		ck_assert_msg((unsigned char)*text >= 0x20 || *text == '\n' || *text == '\t',
+			      "control character %02x", (unsigned int)*text);
+	}
+}
+
+SUITE_LOOP(test_hostile_keys_do_no_harm, KEYVIS_FORMATS, 20)
+{
+	static const char *const hostile[] = {"</script><script>alert(1)</script>",
+					      "\033]0;owned\007\033[2J",
+					      "a\xc2\x9b[31mb",
+					      "b\xe2\x80\xaetxt.exe",
+					      "c\"'&\\u0041<svg onload=x>",
+					      "d\xff\xfe\x80#\r\n\t",
+					      "e]]>-->"};
+	const char *starts[15] = {""};
+	char rows[7][64];
+	struct wcs_heat_map *map;
+	char *text;
+
+	for (size_t i = 0; i < 7; i++) {
+		snprintf(rows[i], sizeof(rows[i]), "%zu%s\\", i, hostile[i]);
+		starts[2 * i + 2] = rows[i];
+	}
+	for (size_t i = 0; i < 7; i++)
+		starts[2 * i + 1] = strndup(rows[i], strlen(rows[i]) - 1);
+	map = heat_map_new(starts, 15, 8, WCS_HEAT_OPS);
+	for (size_t i = 0; i < 15; i++)
+		for (size_t c = 0; c < 8; c++)
+			heat_map_add(map, i, c, i % 2 ? 100 : 10);
+	text = print(&plain, map, (enum keyvis_format)_i);
+	expect_harmless(text, (enum keyvis_format)_i);
+	if (_i == KEYVIS_SVG || _i == KEYVIS_HTML) {
+		ck_assert_ptr_null(strstr(text, "<script>alert"));
+		ck_assert_ptr_null(strstr(text, "<svg onload"));
+	}
+	free(text);
+	heat_map_free(map);
+	for (size_t i = 0; i < 7; i++)
+		free((void *)(uintptr_t)starts[2 * i + 1]);
+}
+
+/* ---- Empty and short maps ---------------------------------------------------------------- */
+
+/* TSV has no words. */
+SUITE_LOOP(test_an_empty_map_is_explained, KEYVIS_TSV, 10)
+{
+	struct wcs_heat_map *map = heat_map_plain(4, 360, WCS_HEAT_READS);
+	char *text;
+
+	text = print(&plain, map, (enum keyvis_format)_i);
+	ck_assert_ptr_nonnull(strstr(text, "The map is empty: no rows read were counted"));
+	free(text);
+	heat_map_begin(map, 357);
+	heat_map_add(map, 1, 358, 7);
+	EXPECT_PARTS(
+		print(&plain, map, (enum keyvis_format)_i),
+		"Counting began at 2026-11-26 05:57 UTC, so the map has 3 minutes instead of 6 "
+		"hours.");
+	heat_map_begin(map, 360);
+	EXPECT_PARTS(print(&plain, map, (enum keyvis_format)_i), "Counting has just begun");
+	heat_map_free(map);
+}
