@@ -115,7 +115,7 @@ PROGRAMS      := $(BUILD)/rowfs $(MKFS_PROGRAMS)
 MAN_PAGES     := $(wildcard man/*.[158])
 UNIT_TESTS    := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(UNIT_MAINS))
 FAULT         := $(BUILD)/crash/fault.so
-E2E_SHARED    := $(call objects,$(wildcard tests/unit/memory_*.c) tests/unit/forge.c)
+E2E_SHARED    := $(call objects,$(wildcard tests/unit/memory_*.c) tests/unit/forge.c tests/unit/heat.c)
 E2E_PROGRAMS  := $(patsubst tests/e2e/%.c,$(BUILD)/e2e/%,$(E2E_MAINS))
 BENCHES       := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(BENCH_MAINS))
 FUZZERS       := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_MAINS))
@@ -141,6 +141,9 @@ $(OBJ)/tests/fuzz/fuzz_json.o: EXTRA = $(JANSSON_CFLAGS)
 $(OBJ)/tests/unit/%.o: EXTRA = $(CHECK_CFLAGS) $(FUSE_CFLAGS)
 $(OBJ)/tests/bench/null.o: EXTRA = $(FUSE_CFLAGS)
 $(OBJ)/tests/e2e/%.o: EXTRA = $(FUSE_CFLAGS)
+
+# The page's templates are in the program.
+$(OBJ)/fs/keyvis/html.o: $(wildcard fs/keyvis/page.*)
 
 $(OBJ)/libraries: Makefile
 	@mkdir -p $(@D)

@@ -64,6 +64,8 @@ tests() {
 	need sqlite3 command -v sqlite3
 	need e2fsprogs command -v mkfs.ext4
 	need systemd command -v systemd-analyze
+	need libxml2-utils command -v xmllint
+	need tidy command -v tidy
 }
 
 lint() {

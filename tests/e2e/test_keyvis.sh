@@ -1,0 +1,110 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Heat maps of five known patterns of traffic on real stores: every format is valid, names the
+# pattern, and shows it.
+
+. "$(dirname "$0")/lib.sh"
+
+end=1795672800 # 2026-11-26 06:00 UTC
+formats=(ops.txt ops.ansi ops.ansi24 ops.svg ops.html ops.json ops.tsv)
+
+# pattern NAME: runs it, and leaves the files of its map in $d.
+pattern() {
+	d=$TMP/$1
+	mkdir "$d"
+	check "$1: its traffic is counted" "$BUILD/e2e/keyvis" "$1" "$TMP/$1.db" "$end" "$d" "${formats[@]}" "${@:2}"
+}
+
+# narrow FILE: no line has more than 100 characters besides its escape sequences.
+narrow() {
+	sed 's/\x1b\[[0-9;]*m//g' "$1" | awk 'length > 100 { print; wide = 1 } END { exit wide || NR < 10 }'
+}
+
+# document: a json has one row for each range, and one value in it for each column.
+document() {
+	jq -e '. as $map | (.endKeyStrings | length) as $ranges
+		| (((.endTime | fromdate) - (.startTime | fromdate)) / .stepSeconds) as $columns
+		| [.metrics[0].matrix.rows[].cols | length] == [range($ranges) | $columns]
+		and .endKeyStrings[-1] == ""
+		and .prefixNodes[0] == {word: $map.table, startIndex: 0, endIndex: ($ranges - 1), depth: 0, dataSourceNode: true}
+		and all(.prefixNodes[]; .startIndex <= .endIndex and .endIndex < $ranges)
+		and all(.metrics[0].indexedHotKeys[].sparseHotKeys[]; . < ($map.indexedKeys | length))
+		and (.diagnosticMessages | length) > 0' "$1"
+}
+
+# plain FILE: no control character but newlines and tabs, and only UTF-8.
+plain() {
+	iconv -f UTF-8 -t UTF-8 "$1" | LC_ALL=C grep -qP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' && return 1
+	iconv -f UTF-8 -t UTF-8 "$1" >"$TMP/utf8"
+}
+
+# valid NAME DIRECTORY: all formats.
+valid() {
+	local f
+	for f in txt ansi ansi24; do
+		check "$1: lines of $f have 100 characters at most" narrow "$2/ops.$f"
+	done
+	check "$1: svg is XML" xmllint --noout "$2/ops.svg"
+	check_eq "$1: tidy finds nothing in html" "" "$(tidy -errors -quiet "$2/ops.html" 2>&1)"
+	check "$1: json has the members, of one size" document "$2/ops.json"
+	check_eq "$1: tsv has the sum of json" "$(jq '[.metrics[0].matrix.rows[].cols[]] | add' "$2/ops.json")" \
+		"$(awk -F '\t' 'NR > 1 { for (i = 5; i <= NF; i++) sum += $i } END { print sum + 0 }' "$2/ops.tsv")"
+	for f in txt svg html json tsv; do
+		check "$1: $f has no control characters" plain "$2/ops.$f"
+	done
+}
+
+# names NAME TEXT: each format with words has the diagnosis.
+names() {
+	local f
+	for f in txt ansi ansi24 svg html json; do
+		check "$1: $f names it" grep -qF "$2" <(tr '\n' ' ' <"$d/ops.$f" | tr -s ' ')
+	done
+}
+
+# ratio JQ-OF-RANGE: the median of the totals of the ranges whose end it selects, divided by that of
+# the others, rounded down.
+ratio() {
+	jq "def median: sort | .[length / 2 | floor];
+		[.endKeyStrings, [.metrics[0].matrix.rows[].cols | add]] | transpose
+		| (map(select(.[0] | $1) | .[1]) | median) / ([map(select(.[0] | $1 | not) | .[1]) | median, 1] | max) | floor" "$d/ops.json"
+}
+
+# ---- The five patterns -------------------------------------------------------------------------
+
+pattern sequential
+valid sequential "$d"
+names sequential "Sequential keys event#"
+# The hottest range of each of 60 columns is below that of the column before.
+check_eq "sequential: a diagonal" 59 "$(grep '|' "$d/ops.txt" | cut -d '|' -f 2 | awk '
+	{ for (c = 1; c <= length; c++) { s = index(" .:-=+*#%@", substr($0, c, 1)); if (s >= most[c]) { most[c] = s; at[c] = NR } } }
+	END { for (c = 2; c in at; c++) down += at[c] >= at[c - 1]; print down }')"
+
+pattern hot-row writes.txt reads.json bytes.json latency.txt
+valid hot-row "$d"
+names hot-row "Hot row user#1234:"
+check "hot-row: a line that is a hundred times as hot" [ "$(ratio '. == "user#1234%00"')" -ge 100 ]
+check "hot-row: writes name it, too" grep -q "Hot row user#1234:" "$d/writes.txt"
+check "hot-row: latency is a mean" grep -q "mean microseconds:" "$d/latency.txt"
+check_eq "hot-row: eight bytes a write" \
+	"$(jq '[.metrics[0].matrix.rows[].cols[]] | add' "$d/bytes.json")" \
+	$((8 * ($(jq '[.metrics[0].matrix.rows[].cols[]] | add' "$d/ops.json") - \
+	$(jq '[.metrics[0].matrix.rows[].cols[]] | add' "$d/reads.json"))))
+
+pattern hot-prefix
+valid hot-prefix "$d"
+names hot-prefix "Hot prefix tenant17#order#*:"
+check "hot-prefix: a band of ranges that are ten times as hot" [ "$(ratio 'startswith("tenant17#")')" -ge 10 ]
+
+pattern scans
+valid scans "$d"
+names scans "Periodic scans: 12 times, about every 30 minutes"
+check_eq "scans: twelve stripes, of more rows than the table has" 12 \
+	"$(jq '[.metrics[0].matrix.rows | map(.cols) | transpose[] | add | select(. >= 2000)] | length' "$d/ops.json")"
+
+pattern even
+valid even "$d"
+names even "Even load: the keys spread operations well"
+
+finish
