@@ -19,6 +19,7 @@ struct fs_options {
 	mode_t umask;
 	bool strict;	   /* chmod and chown fail instead of being ignored */
 	bool autodir;	   /* each possible segment or family exists as a directory */
+	bool keyvis;	   /* there is /.rowfs/keyvis, and the store counts for it */
 	unsigned max_read; /* bytes of one READ, by libfuse's option; 0: the default */
 	char *table;	   /* this table is the root; NULL: all tables */
 };

@@ -122,7 +122,7 @@ static int open_store(const struct options *options, struct fs *fs)
 				    .gc_interval =
 					    options->read_only ? 0 : options->gc_interval * SECOND,
 				    .gc_grace = options->gc_grace * SECOND,
-				    .heat = true,
+				    .heat = options->fs.keyvis,
 				    .heat_in_memory = options->read_only,
 				    .hidden_every = 60 * SECOND};
 	struct wcs_fault fault = {0};

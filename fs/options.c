@@ -35,8 +35,8 @@ const char options_usage[] =
 	"  cache=MIB      memory for blocks of the store (default: 64)\n"
 	"  gcinterval=S   seconds between garbage collections (default: 300; 0: off)\n"
 	"  gcgrace=S      seconds they leave alone what a changed policy hides (3600)\n"
+	"  keyvis=off     counts nothing for the heat map, /.rowfs/keyvis\n"
 	"and libfuse's own: allow_other, auto_unmount, ... (mount.fuse3(8)).\n"
-	"\n"
 	"Unmount with: fusermount3 -u MOUNTPOINT. More in rowfs(8) and rowfs(5).\n";
 
 static int wrong(const char *what, const char *why)
@@ -98,6 +98,13 @@ static const char *value_of(const char *option, const char *name)
 	return option[len] == '=' ? option + len + 1 : option[len] == 0 ? "" : NULL;
 }
 
+/* An option that is on or off. */
+static int parse_switch(const char *option, const char *text, bool *to)
+{
+	*to = strcmp(text, "on") == 0;
+	return *to || strcmp(text, "off") == 0 ? 0 : wrong(option, "its value must be on or off");
+}
+
 /* The options with a value. -ENOENT: libfuse is to have it, too. */
 static int set_valued(struct options *options, const char *option)
 {
@@ -118,6 +125,9 @@ static int set_valued(struct options *options, const char *option)
 		options->fs.table = strdup(value);
 		return options->fs.table ? 0 : wrong(option, "no memory");
 	}
+	value = value_of(option, "keyvis");
+	if (value)
+		return parse_switch(option, value, &options->fs.keyvis);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
 		value = value_of(option, numbers[i].name);
 		if (!value)
@@ -207,9 +217,10 @@ int options_parse(int argc, char **argv, struct options *options)
 					      {0}};
 	int letter, rc = 0;
 
-	*options = (struct options){.fs = {.uid = getuid(), .gid = getgid(), .umask = 022},
-				    .gc_interval = GC_INTERVAL,
-				    .gc_grace = GC_GRACE};
+	*options = (struct options){
+		.fs = {.uid = getuid(), .gid = getgid(), .umask = 022, .keyvis = true},
+		.gc_interval = GC_INTERVAL,
+		.gc_grace = GC_GRACE};
 	while (rc == 0 && (letter = getopt_long(argc, argv, "fdo:hV", words, NULL)) != -1) {
 		switch (letter) {
 		case 'f':

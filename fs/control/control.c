@@ -63,6 +63,7 @@ static const struct control_kind kinds[] = {
 	[CONTROL_COUNT] = {&control_text_reader, NULL, &control_drop},
 	[CONTROL_SPLITS] = {&control_text_reader, NULL, &control_splits},
 	[CONTROL_EXPLAIN] = {&control_text_reader, NULL, &control_explain},
+	[CONTROL_HEAT] = {&control_text_reader, NULL, &control_keyvis},
 	[CONTROL_PROTECTED] = {&control_text_reader, &control_lines_writer, &control_protected},
 };
 

@@ -94,6 +94,7 @@ extern const struct control_text control_policy;
 extern const struct control_text control_type;
 extern const struct control_text control_protected;
 extern const struct control_text control_explain;
+extern const struct control_text control_keyvis;
 
 /* May the delimiter and the key design (0, NULL: as it is) change? Not while the table has
  * directories in memory, whose names these gave. 0, -ENOTEMPTY or -ENOMEM. */

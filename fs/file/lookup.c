@@ -156,6 +156,18 @@ static int policy_check(struct fs *fs, const struct node *dir, const char *polic
 	return rc == 0 ? 0 : bad_text(fs, dir, policy, rc, &fault);
 }
 
+/* Has the mount that table? */
+static int table_check(struct fs *fs, const char *name)
+{
+	struct wcs_table *table = NULL;
+	int rc = fs->options.table && strcmp(fs->options.table, name) != 0
+			 ? -ENOENT
+			 : wcs_table_open(fs->store, name, &table);
+
+	wcs_table_close(table);
+	return rc;
+}
+
 int lookup_exists(struct fs *fs, struct node *base, const struct pos *pos,
 		  const struct spelled *child)
 {
@@ -163,6 +175,10 @@ int lookup_exists(struct fs *fs, struct node *base, const struct pos *pos,
 		return chunk_first(fs, base, pos, child->bytes, NULL);
 	if (child->kind == NODE_POLICIES)
 		return wcs_family_exists(pos->table, child->bytes) ? 0 : -ENOENT;
+	if (child->kind == NODE_KEYVIS)
+		return fs->options.keyvis ? 0 : -ENOENT;
+	if (child->kind == NODE_HEAT)
+		return table_check(fs, child->buf);
 	if (base->kind == NODE_EXPLAIN)
 		return policy_check(fs, base, child->buf);
 	return pos_exists(fs, pos);

@@ -41,6 +41,9 @@ enum node_kind {
 	NODE_VIEW,     /* T/.from: its children are arguments */
 	NODE_VIEWED, /* T/.from/KEY, T/.reverse: a directory of segments through a chain of views */
 	NODE_EXPLAIN, /* T/.families/F/explain: its files are named by policies */
+	NODE_KEYVIS,  /* /.rowfs/keyvis: its children are named by tables */
+	NODE_HEAT,    /* /.rowfs/keyvis/T: the heat map of a table in all formats */
+	NODE_WINDOW,  /* /.rowfs/keyvis/T/4d: the same of a span of time */
 	NODE_KINDS,
 };
 

@@ -255,14 +255,42 @@ static int walk_names(struct walk *walk, enum node_kind kind, const struct wcs_s
 	int rc = 0;
 
 	while (rc == 0) {
-		rc = kind == NODE_TABLE ? wcs_table_next(walk->fs->store, last, name)
-					: wcs_family_next(walk->pos->table, last, name);
+		rc = kind == NODE_POLICIES ? wcs_family_next(walk->pos->table, last, name)
+					   : wcs_table_next(walk->fs->store, last, name);
 		if (rc == 0)
 			rc = walk->each(walk->ctx, kind, (struct wcs_slice){name, strlen(name)},
 					NULL);
 		last = name;
 	}
 	return rc == -ENOENT ? 0 : rc;
+}
+
+/* The tables of the mount, which may show one of the store's alone. */
+static int walk_tables(struct walk *walk, enum node_kind kind, const struct wcs_slice *after)
+{
+	const char *only = walk->fs->options.table;
+
+	if (!only)
+		return walk_names(walk, kind, after);
+	return after ? 0
+		     : walk->each(walk->ctx, kind, (struct wcs_slice){only, strlen(only)}, NULL);
+}
+
+/* The names that each directory of this kind has. */
+static int walk_fixed(struct walk *walk, const struct wcs_slice *after)
+{
+	enum node_kind kind;
+	const char *name;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && spell_fixed(walk->pos->kind, i, &kind, &name); i++) {
+		struct wcs_slice child = {name, strlen(name)};
+
+		if ((!after || memdir_order(child, *after) > 0) &&
+		    (kind != NODE_KEYVIS || walk->fs->options.keyvis))
+			rc = walk->each(walk->ctx, kind, child, NULL);
+	}
+	return rc;
 }
 
 /* The families that a view can name, as its arguments. */
@@ -308,13 +336,12 @@ static int walk(struct walk *walk, const struct node *node, const struct child *
 {
 	struct wcs_slice slice = {after ? after->bytes : NULL, after ? after->len : 0};
 	const struct wcs_slice *bytes = after ? &slice : NULL;
-	enum node_kind kind;
-	const char *name;
-	int rc = 0;
 
 	switch (walk->pos->kind) {
 	case NODE_ROOT:
 		return walk_names(walk, NODE_TABLE, bytes);
+	case NODE_KEYVIS:
+		return walk_tables(walk, NODE_HEAT, bytes);
 	case NODE_TABLE:
 	case NODE_PREFIX:
 	case NODE_FAMILY:
@@ -326,13 +353,7 @@ static int walk(struct walk *walk, const struct node *node, const struct child *
 	case NODE_VIEW:
 		return walk_arguments(walk, node, bytes);
 	default:
-		for (size_t i = 0; rc == 0 && spell_fixed(walk->pos->kind, i, &kind, &name); i++) {
-			struct wcs_slice child = {name, strlen(name)};
-
-			if (!after || memdir_order(child, slice) > 0)
-				rc = walk->each(walk->ctx, kind, child, NULL);
-		}
-		return rc;
+		return walk_fixed(walk, bytes);
 	}
 }
 

@@ -17,7 +17,20 @@ enum {
 	ROWFS = 1 << NODE_ROWFS,
 	POLICIES = 1 << NODE_POLICIES,
 	EXPLAIN = 1 << NODE_EXPLAIN,
+	KEYVIS = 1 << NODE_KEYVIS,
+	HEAT = 1 << NODE_HEAT,
+	WINDOW = 1 << NODE_WINDOW,
 };
+
+/* The files of a metric. */
+#define PICTURE(name)                                                                              \
+	{                                                                                          \
+		HEAT | WINDOW, NODE_CONTROL, CONTROL_HEAT, name                                    \
+	}
+#define PICTURES(metric)                                                                           \
+	PICTURE(metric ".ansi"), PICTURE(metric ".ansi24"), PICTURE(metric ".html"),               \
+		PICTURE(metric ".json"), PICTURE(metric ".svg"), PICTURE(metric ".tsv"),           \
+		PICTURE(metric ".txt")
 
 /* The names that all directories of a kind have, by name in each. Those of directories of segments
  * are not listed. VIEWED: these directories have it in views, too. */
@@ -33,9 +46,18 @@ static const struct fixed {
 	{ROWFS, NODE_CONTROL, CONTROL_ERRORS, "errors"},
 	{ROWFS, NODE_CONTROL, CONTROL_COLLECTOR, "gc"},
 	{ROWFS, NODE_CONTROL, CONTROL_HELP, "help"},
+	{ROWFS, NODE_KEYVIS, 0, "keyvis"},
 	{ROWFS, NODE_CONTROL, CONTROL_METRICS, "metrics"},
 	{ROWFS, NODE_CONTROL, CONTROL_SCHEMA, "schema.json"},
 	{ROWFS, NODE_CONTROL, CONTROL_VERSION, "version"},
+	{HEAT, NODE_WINDOW, 0, "28d"},
+	{HEAT, NODE_WINDOW, 0, "4d"},
+	{HEAT, NODE_WINDOW, 0, "6h"},
+	PICTURES("bytes"),
+	PICTURES("latency"),
+	PICTURES("ops"),
+	PICTURES("reads"),
+	PICTURES("writes"),
 	{POLICIES, NODE_CONTROL, CONTROL_DROP, "drop"},
 	{POLICIES, NODE_EXPLAIN, 0, "explain"},
 	{POLICIES, NODE_CONTROL, CONTROL_POLICY, "gc"},
@@ -307,7 +329,7 @@ static int parse_history(const char *name, size_t len, struct spelled *child)
 
 bool spell_is_fixed(const struct node *dir)
 {
-	return (ROWFS | POLICIES | EXPLAIN) & 1u << dir->kind;
+	return (ROWFS | POLICIES | EXPLAIN | KEYVIS | HEAT | WINDOW) & 1u << dir->kind;
 }
 
 int spell_parse(const struct node *dir, const struct pos *pos, const char *name,
@@ -324,7 +346,8 @@ int spell_parse(const struct node *dir, const struct pos *pos, const char *name,
 	}
 	switch (dir->kind == NODE_CHUNK ? dir->parent->kind : dir->kind) {
 	case NODE_ROOT:
-		take(child, NODE_TABLE, name, len);
+	case NODE_KEYVIS:
+		take(child, dir->kind == NODE_ROOT ? NODE_TABLE : NODE_HEAT, name, len);
 		return wcs_table_name_valid(name) ? 0 : -EINVAL;
 	case NODE_TABLE:
 	case NODE_PREFIX:

@@ -34,6 +34,7 @@ enum control {
 	CONTROL_EXPLAIN,   /* T/.families/F/explain/POLICY */
 	CONTROL_ADVICE,	   /* /.rowfs/advice */
 	CONTROL_FINDINGS,  /* /.rowfs/advice.json */
+	CONTROL_HEAT,	   /* /.rowfs/keyvis/T/ops.txt, 4d/ops.txt */
 };
 
 /* The meaning of a name in its directory; the child need not exist. */

@@ -107,7 +107,7 @@ of_section() {
 check_eq "rowfs.5 has the control files of /.rowfs/help" \
 	"$(sed -n '/^A row is/q; s/^  \([.a-z][^ ]*\)  .*/\1/p' "$TMP/m/.rowfs/help" | words)" "$(of_section | words)"
 check_eq "and those that are listed" \
-	"$( (cd "$TMP/m/t" && ls ../.rowfs && printf '%s\n' .families/f/* | sed 's,/f/,/F/,') | words)" \
+	"$( (cd "$TMP/m/t" && ls -p ../.rowfs && printf '%s\n' .families/f/* | sed 's,/f/,/F/,') | words)" \
 	"$(of_section | grep -v -e '^[.][a-z]*/*$' -e /explain/ | words)"
 mkdir -p "$TMP/m/t/a/f"
 for name in $(of_section | grep '^[.]' | sed 's/F/f/; s/POLICY/never/'); do
