@@ -45,6 +45,7 @@ struct fs {
 	struct notices *notices;
 	struct loop *loop; /* while it serves */
 	struct streams *streams;
+	struct pictures *pictures;
 	struct dir_scans *scans;
 	/* Called once, by the thread that answers the kernel's first request. */
 	void (*ready)(struct fs *fs);

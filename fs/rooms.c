@@ -33,10 +33,11 @@ bool fs_rooms_new(struct fs *fs, struct wcs_table *table)
 	fs->errors = errors_new();
 	fs->metrics = metrics_new();
 	fs->streams = streams_new();
+	fs->pictures = pictures_new();
 	fs->scans = dir_scans_new();
 	return fs->nodes && fs->memdirs && fs->caches && fs->clock && fs->notices && fs->writers &&
 	       fs->retries && fs->drafts && fs->handles && fs->locks && fs->errors && fs->metrics &&
-	       fs->streams && fs->scans;
+	       fs->streams && fs->pictures && fs->scans;
 }
 
 void fs_rooms_free(struct fs *fs)
@@ -53,6 +54,7 @@ void fs_rooms_free(struct fs *fs)
 	errors_free(fs->errors);
 	metrics_free(fs->metrics);
 	streams_free(fs->streams);
+	pictures_free(fs->pictures);
 	dir_scans_free(fs->scans);
 	cache_clock_free(fs->clock);
 	caches_free(fs->caches);

@@ -23,6 +23,10 @@ struct control_file;
 /* The permission bits, before the umask. */
 mode_t control_mode(const struct node *node);
 
+/* st_size: 0, as the files are streams, but for the pictures of /.rowfs/keyvis that browsers read;
+ * there it takes a while. */
+uint64_t control_size(struct fs *fs, const struct node *node);
+
 /* Opens the node's control file for the caller's process by fi->flags, and sets fi->direct_io. */
 int control_open(struct fs *fs, struct node *node, const struct fuse_ctx *caller,
 		 struct control_file **file, struct fuse_file_info *fi);
@@ -41,5 +45,9 @@ void control_abort(struct control_file *file);
 /* The registry of open streams of rows. NULL: no memory. */
 struct streams *streams_new(void);
 void streams_free(struct streams *streams);
+
+/* The last pictures of /.rowfs/keyvis that were measured. NULL: no memory. */
+struct pictures *pictures_new(void);
+void pictures_free(struct pictures *pictures); /* NULL is none */
 
 #endif

@@ -2,12 +2,56 @@
 /*
  * /.rowfs/keyvis/T/METRIC.FORMAT and T/WINDOW/METRIC.FORMAT: the heat map of a table. spell.c lists
  * these names, which are those of keyvis.h.
+ *
+ * Browsers read no more than st_size bytes, so the files for them have a size. A request for it
+ * makes the picture and keeps it for the open that follows: that open reads what was measured.
  */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "fs/control/control.h"
 #include "fs/control/control_kind.h"
 #include "fs/keyvis/keyvis.h"
 #include "fs/serve/loop.h"
+#include "lib/clock.h"
+
+enum { PICTURES_MAX = 8 };
+
+#define PICTURE_MEASURED (5 * CLOCK_SECOND) /* ns; so long a size stands */
+#define PICTURE_READ	 (2 * PICTURE_MEASURED)
+
+struct picture {
+	uint64_t ino;
+	int64_t made; /* by clock_ns */
+	char *text;   /* NULL: none */
+	size_t len;
+};
+
+struct pictures {
+	pthread_mutex_t lock;
+	struct picture kept[PICTURES_MAX]; /* a ring. Lock: lock */
+	size_t next;			   /* the oldest. Lock: lock */
+};
+
+struct pictures *pictures_new(void)
+{
+	struct pictures *pictures = calloc(1, sizeof(*pictures));
+
+	if (pictures)
+		pthread_mutex_init(&pictures->lock, NULL);
+	return pictures;
+}
+
+void pictures_free(struct pictures *pictures)
+{
+	for (size_t i = 0; pictures && i < PICTURES_MAX; i++)
+		free(pictures->kept[i].text);
+	if (pictures)
+		pthread_mutex_destroy(&pictures->lock);
+	free(pictures);
+}
 
 static enum keyvis_format format_of(const struct node *node)
 {
@@ -48,9 +92,64 @@ static int picture_draw(struct fs *fs, const struct node *node, FILE *to)
 	return rc;
 }
 
+/* Prints the last picture that was kept, if it is not older (ns), unless to is NULL. Returns its
+ * size; 0: there is none. */
+static size_t picture_find(struct pictures *pictures, uint64_t ino, int64_t age, FILE *to)
+{
+	struct picture last = {.made = clock_ns() - age};
+
+	pthread_mutex_lock(&pictures->lock);
+	for (size_t i = 0; i < PICTURES_MAX; i++)
+		if (pictures->kept[i].ino == ino && pictures->kept[i].made > last.made)
+			last = pictures->kept[i];
+	if (to && last.text)
+		fwrite(last.text, 1, last.len, to);
+	pthread_mutex_unlock(&pictures->lock);
+	return last.len;
+}
+
+/* Takes over the text. */
+static void picture_keep(struct pictures *pictures, struct picture picture)
+{
+	struct picture *oldest, old;
+
+	pthread_mutex_lock(&pictures->lock);
+	oldest = &pictures->kept[pictures->next];
+	pictures->next = (pictures->next + 1) % PICTURES_MAX;
+	old = *oldest;
+	*oldest = picture;
+	pthread_mutex_unlock(&pictures->lock);
+	free(old.text);
+}
+
+uint64_t control_size(struct fs *fs, const struct node *node)
+{
+	struct picture picture = {.ino = node->ino, .made = clock_ns()};
+	enum keyvis_format format = node->ts == CONTROL_HEAT ? format_of(node) : KEYVIS_TXT;
+	FILE *to;
+	int rc;
+
+	if (format != KEYVIS_HTML && format != KEYVIS_SVG)
+		return 0;
+	picture.len = picture_find(fs->pictures, node->ino, PICTURE_MEASURED, NULL);
+	if (picture.len > 0)
+		return picture.len;
+	to = open_memstream(&picture.text, &picture.len);
+	rc = to ? picture_draw(fs, node, to) : -ENOMEM;
+	if (to && fclose(to) != 0)
+		rc = -ENOMEM;
+	if (rc == 0)
+		picture_keep(fs->pictures, picture);
+	else
+		free(picture.text);
+	return rc == 0 ? picture.len : 0;
+}
+
 static int picture_print(const struct control_place *at, FILE *to)
 {
-	return picture_draw(at->fs, at->node, to);
+	return picture_find(at->fs->pictures, at->node->ino, PICTURE_READ, to) > 0
+		       ? 0
+		       : picture_draw(at->fs, at->node, to);
 }
 
 const struct control_text control_keyvis = {picture_print, NULL, NULL, CONTROL_LINES};

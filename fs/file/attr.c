@@ -23,6 +23,7 @@ void attr_fill(struct fs *fs, const struct node *node, struct stat *st)
 
 	if (node->kind == NODE_CONTROL) {
 		mode = S_IFREG | (control_mode(node) & ~fs->options.umask);
+		size = control_size(fs, node);
 	} else if (node_is_value(node->kind)) {
 		size = node->size;
 		time = node_ts(node);
