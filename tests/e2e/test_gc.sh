@@ -213,4 +213,8 @@ check "without a grace it passes, too" passes 2
 policy never
 check_eq "and deletes" 3 "$(ls -U "$m/t/own/f/q@" | paste -sd' ')"
 
+remount -o gcinterval=0,table=t
+check_eq "a mount of one table explains, too" "t f never maxversions=1" \
+	"$(jq -r '[.table, .family, .present, .policy] | join(" ")' "$m/.families/f/explain/maxversions=1")"
+
 finish
