@@ -112,6 +112,21 @@ static char *gc_fuzz_canonical(const struct wcs_gc *gc)
 	return text;
 }
 
+/* The number of newer cells is the least behind which a cell has an end, if it has none by itself.
+ */
+static void gc_fuzz_newer(const struct wcs_gc *gc, int64_t ts)
+{
+	uint64_t newer = wcs_gc_newer(gc, ts);
+
+	if (wcs_gc_expiry(gc, 1, ts) != INT64_MAX)
+		return;
+	if (newer == 0)
+		FUZZ_CHECK(wcs_gc_expiry(gc, UINT64_MAX, ts) == INT64_MAX);
+	else
+		FUZZ_CHECK(wcs_gc_expiry(gc, newer, ts) == INT64_MAX &&
+			   wcs_gc_expiry(gc, newer + 1, ts) != INT64_MAX);
+}
+
 static void gc_fuzz_text(const uint8_t *data, size_t size)
 {
 	char *text = fuzz_text(data, size), *canonical;
@@ -145,6 +160,8 @@ static void gc_fuzz_text(const uint8_t *data, size_t size)
 			before = expiry;
 		}
 	}
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+		gc_fuzz_newer(gc, times[i]);
 	free(canonical);
 	wcs_gc_free(gc);
 	wcs_gc_free(same);
