@@ -123,7 +123,7 @@ FUZZ_SHARED   := tests/fuzz/fuzz.c $(filter-out %/suite_main.c,$(UNIT_SHARED)) \
 		 mkfs/text/csv.c mkfs/text/csv_rows.c
 
 .PHONY: all deps demo test test-unit test-e2e soak bounds asan tsan crash bench lint install uninstall clean \
-	install-contrib uninstall-contrib deb deb-test fresh-test help unit-programs fuzz fuzz-programs
+	install-contrib uninstall-contrib deb deb-test fresh-test help unit-programs fuzz fuzz-programs docs-pictures
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -332,6 +332,13 @@ clean: ## removes what was built
 		echo 'make clean: something is mounted below $(BUILD)/ (make demo leaves $(BUILD)/demo/mnt):' \
 			'unmount it first, with fusermount3 -u' >&2; exit 1; fi
 	rm -rf --one-file-system $(BUILD)
+
+# The pictures of docs/operations.md end at one moment, so the same program makes the same ones.
+docs-pictures: $(BUILD)/e2e/keyvis ## makes the heat maps in docs/pictures/ from the program
+	@mkdir -p docs/pictures
+	for pattern in sequential hot-row hot-prefix scans even; do \
+		work=$$(mktemp -d) && $< $$pattern "$$work/store" 1795672800 "$$work" ops.svg && \
+		mv "$$work/ops.svg" docs/pictures/$$pattern.svg && rm -r "$$work" || exit 1; done
 
 help: ## lists these targets
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | sort | \

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Heat maps of five known patterns of traffic on real stores: every format is valid, names the
-# pattern, and shows it.
+# pattern, and shows it. Then those of a mount whose keys are hostile.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -106,5 +106,26 @@ check_eq "scans: twelve stripes, of more rows than the table has" 12 \
 pattern even
 valid even "$d"
 names even "Even load: the keys spread operations well"
+
+# ---- A mount with hostile keys ------------------------------------------------------------------
+
+new_mount '{"version":1,"tables":{"t":{"families":{"f":{}}},"empty":{}}}'
+heat=$m/.rowfs/keyvis
+
+# shellcheck disable=SC2016
+printf '{"key":"%s","families":{"f":{"q":"1"}}}\n' '</script><script>alert(1)</script>' \
+	'%1B]0;owned%07%1B[2J' 'c2\u009b31m' '\u202etxt' 'a#<b>&amp;\"'"'"'#%00%FF%FE' ']]>-->' '$(reboot)`x`' \
+	'%0D%0A%09#x' "$(printf 'long%.0s' {1..900})" >"$TMP/hostile"
+for _ in {1..30}; do cat "$TMP/hostile" >"$m/t/.rows"; done
+mkdir "$TMP/ops"
+cp "$heat/t/ops".* "$TMP/ops"
+valid hostile "$TMP/ops"
+for f in svg html; do
+	check "hostile: no element of a key is in $f" [ "$(grep -ciE '<script>alert|<b>' "$TMP/ops/ops.$f")" = 0 ]
+done
+check_eq "hostile: a long key keeps lines short" 0 "$(awk 'length > 100' "$heat/t/4d/ops.txt" | wc -l)"
+check "a table without traffic says so" grep -q "The map is empty: no operations were counted in this time." "$heat/empty/28d/ops.txt"
+check "so does its html" grep -q "The map is empty" "$heat/empty/ops.html"
+check "a short history is explained" grep -qE "Counting began at .* UTC, so the map has [0-9]+ minutes? instead of 6 hours." "$heat/t/ops.txt"
 
 finish
