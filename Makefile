@@ -94,6 +94,7 @@ BENCH_MAINS   := $(wildcard tests/bench/bench_*.c)
 BENCH_NULL    := tests/bench/null.c tests/bench/tree.c
 BENCH_SHARED  := $(filter-out $(BENCH_MAINS) tests/bench/null.c,$(wildcard tests/bench/*.c))
 E2E_TESTS     := $(wildcard tests/e2e/test_*.sh tests/fuzz/test_*.sh)
+BROWSER_TESTS := $(wildcard tests/browser/test_*.sh)
 CRASH_TESTS   := $(wildcard tests/crash/test_*.sh)
 FUZZ_MAINS    := $(wildcard tests/fuzz/fuzz_*.c)
 E2E_MAINS     := $(wildcard tests/e2e/*.c)
@@ -123,7 +124,8 @@ FUZZ_SHARED   := tests/fuzz/fuzz.c $(filter-out %/suite_main.c,$(UNIT_SHARED)) \
 		 mkfs/text/csv.c mkfs/text/csv_rows.c
 
 .PHONY: all deps demo test test-unit test-e2e soak bounds asan tsan crash bench lint install uninstall clean \
-	install-contrib uninstall-contrib deb deb-test fresh-test help unit-programs fuzz fuzz-programs docs-pictures
+	install-contrib uninstall-contrib deb deb-test fresh-test help unit-programs fuzz fuzz-programs docs-pictures \
+	browser-test
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -339,6 +341,11 @@ docs-pictures: $(BUILD)/e2e/keyvis ## makes the heat maps in docs/pictures/ from
 	for pattern in sequential hot-row hot-prefix scans even; do \
 		work=$$(mktemp -d) && $< $$pattern "$$work/store" 1795672800 "$$work" ops.svg && \
 		mv "$$work/ops.svg" docs/pictures/$$pattern.svg && rm -r "$$work" || exit 1; done
+
+browser-test: ## uses the heat map's page in Chromium, which it installs
+	scripts/deps.sh build test browser
+	$(MAKE) $(JOBS) all $(E2E_PROGRAMS)
+	$(RUN_TESTS) $(BROWSER_TESTS)
 
 help: ## lists these targets
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | sort | \

@@ -3,7 +3,7 @@
 #
 # Installs, from Debian's packages, what is missing for some purposes, and says what it installs.
 #
-#   scripts/deps.sh build|demo|test|lint|fuzz|deb|deb-test|fresh-test…
+#   scripts/deps.sh build|demo|test|browser|lint|fuzz|deb|deb-test|fresh-test…
 #
 # Asks first, and touches nothing where everything is there: a package counts as there when dpkg
 # has it, or when what it is needed for works. Needs root, directly or through sudo.
@@ -68,6 +68,11 @@ tests() {
 	need tidy command -v tidy
 }
 
+browser() {
+	need chromium command -v chromium
+	need chromium-driver command -v chromedriver
+}
+
 lint() {
 	need clang-format command -v clang-format
 	need clang-tidy command -v clang-tidy
@@ -127,13 +132,14 @@ for purpose in "$@"; do
 	build) build ;;
 	demo) demo ;;
 	test) tests ;;
+	browser) browser ;;
 	lint) lint ;;
 	fuzz) fuzz ;;
 	deb) deb ;;
 	deb-test) deb_test ;;
 	fresh-test) fresh_test ;;
 	*)
-		echo "usage: deps.sh build|demo|test|lint|fuzz|deb|deb-test|fresh-test…" >&2
+		echo "usage: deps.sh build|demo|test|browser|lint|fuzz|deb|deb-test|fresh-test…" >&2
 		exit 2
 		;;
 	esac

@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# The heat map's page in Chromium, from the mount and from a copy: pointing, copying, zoom, keyboard,
+# light and dark, names for screen readers; no errors, and no requests for other files. SHOTS, a
+# directory, gets screenshots.
+
+. "$(dirname "$0")/../e2e/lib.sh"
+
+"$BUILD/e2e/keyvis" hot-row "$TMP/s" || die "there is no store"
+mount_store "$TMP/s" "$m"
+heat=$m/.rowfs/keyvis/demo
+
+chromedriver --port=0 >"$TMP/driver.log" 2>&1 &
+track_pid $!
+within grep -q 'successfully on port' "$TMP/driver.log" || die "chromedriver does not start: $(cat "$TMP/driver.log")"
+port=$(sed -n 's/.*successfully on port \([0-9]*\).*/\1/p' "$TMP/driver.log")
+
+# page NAME FILE JSON: uses the page, whose map is that of the JSON.
+page() {
+	local check result any=
+	while IFS=$'\t' read -r check result; do
+		check_eq "$1: $check" ok "$result"
+		any=yes
+	done < <(HOME=$TMP timeout 200 "$python" "$(dirname "$0")/page.py" "$port" "$TMP/profile" "file://$2" "$3" ${SHOTS:+"$SHOTS"} 2>"$TMP/page.err")
+	check "$1: the page was used: $(tail -n 1 "$TMP/page.err")" [ "$any" ]
+}
+
+cp "$heat/ops.html" "$TMP/copy.html"
+cp "$heat/ops.json" "$TMP/ops.json"
+page copy "$TMP/copy.html" "$TMP/ops.json"
+page mount "$heat/ops.html" "$heat/ops.json"
+
+finish
