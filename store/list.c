@@ -377,5 +377,6 @@ int wcs_list_next(struct wcs_list *list, struct wcs_slice *segment)
 	list->last_len = list->segment_len;
 	list->started = true;
 	*segment = (struct wcs_slice){list->last, list->last_len};
+	store_rows_read++;
 	return 1;
 }

@@ -139,6 +139,47 @@ struct wcs_text {
 int wcs_text_row(struct wcs_text *text, const struct wcs_keys *keys, const struct wcs_cell *cells,
 		 size_t count);
 
+/*
+ * A line of a feed: a committed change of one row as row JSON, with its key, "ts" (the time of the
+ * commit), "delete" and "families"; or any text. Immutable and counted; any thread. A line has the
+ * deletes and the cells that the commit made, each with its timestamp: applied to a copy of the
+ * table as it was before, it makes the same cells, and applied again it changes nothing. A value
+ * over WCS_VALUE_INLINE is no part of its memory, but keeps its space on the medium.
+ */
+struct wcs_change;
+/* A line of that text, newline included, which is about that key (data NULL: none). NULL: no
+ * memory. */
+struct wcs_change *wcs_change_text(struct wcs_slice key, const char *text, size_t len);
+/* Takes a reference, and returns change; releases one (NULL: none). */
+struct wcs_change *wcs_change_hold(struct wcs_change *change);
+void wcs_change_free(struct wcs_change *change);
+struct wcs_slice wcs_change_key(const struct wcs_change *change);
+/* The bytes that it keeps, in memory and on the medium. */
+uint64_t wcs_change_size(const struct wcs_change *change);
+
+/* Reads the text of lines in constant memory. One thread at a time. NULL: no memory. */
+struct wcs_change_reader;
+struct wcs_change_reader *wcs_change_reader_new(void);
+void wcs_change_reader_free(struct wcs_change_reader *reader);
+/* Begins a line, whose reference it takes over. */
+void wcs_change_begin(struct wcs_change_reader *reader, struct wcs_change *change);
+/* Copies its next bytes; *got is 0 only at its end. After an error the line cannot go on. */
+int wcs_change_read(struct wcs_change_reader *reader, void *buf, size_t len, size_t *got);
+
+/*
+ * Calls changed for each mutation and move in the table that a call of this process commits from
+ * here on, for the changes of one row in their order. The callback takes over the change; NULL:
+ * there was no memory for it, or its values could not be read. It holds up the commit, whose rows
+ * are locked: it must be short, and may call nothing of the store but wcs_change_hold and
+ * wcs_change_free. The collector's deletes and drops are no changes. watch, one for a table, stays
+ * valid until the store is closed; NULL ends it, but for calls under way.
+ */
+struct wcs_watch {
+	void (*changed)(void *ctx, const struct wcs_table *table, struct wcs_change *change);
+	void *ctx;
+};
+void wcs_table_watch(struct wcs_table *table, const struct wcs_watch *watch);
+
 /* The content of a stream of rows as text. */
 enum wcs_export_kind {
 	WCS_EXPORT_ROWS, /* a row object a line, keys ascending; see WCS_EXPORT_LINE_MAX */

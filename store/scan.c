@@ -151,6 +151,7 @@ int wcs_scan_next(struct wcs_scan *scan, struct wcs_cell *cell)
 {
 	int rc = scan->backend != NULL ? scan->backend->scan_next(scan, cell) : 0;
 
+	store_rows_read += rc > 0 && cell->differs == WCS_PART_ROW;
 	/* Of a chain chain_scan.c counts. */
 	if (rc > 0 && scan->filter->chain == NULL && !scan->filter->uncounted)
 		heat_count_cell(scan, wcs_table_keys(scan->table), cell);

@@ -646,6 +646,10 @@ int wcs_list_open(struct wcs_table *table, struct wcs_slice prefix, const struct
 int wcs_list_next(struct wcs_list *list, struct wcs_slice *segment);
 void wcs_list_close(struct wcs_list *list);
 
+/* How many rows the calls of this thread have read since it began: rows that a scan gave cells of,
+ * children that a listing gave, and looks at a cell, a value or a key. */
+uint64_t wcs_rows_read(void);
+
 /* ---- Writing ----------------------------------------------------------------------------- */
 
 /*

@@ -11,6 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Thread_local uint64_t store_rows_read;
+
+uint64_t wcs_rows_read(void)
+{
+	return store_rows_read;
+}
+
 /* ---- Arguments --------------------------------------------------------------------------- */
 
 int store_check_slice(struct wcs_slice slice, size_t max)
@@ -45,6 +52,7 @@ static int cell_open(struct wcs_table *table, bool raw, struct wcs_address at,
 		rc = table_enter(table);
 	if (rc != 0)
 		return rc;
+	store_rows_read++;
 	view = table_view(table);
 	keys = raw ? NULL : wcs_table_keys(table);
 	rc = at.row.len > wcs_keys_row_max(keys) ? -ENAMETOOLONG : -ENOENT;
@@ -116,6 +124,7 @@ int wcs_key_get(struct wcs_table *table, struct wcs_slice key, struct wcs_key_in
 		rc = table_enter(table);
 	if (rc != 0)
 		return rc;
+	store_rows_read++;
 	view = table_view(table);
 	keys = wcs_table_keys(table);
 	rc = -ENAMETOOLONG;

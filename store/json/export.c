@@ -10,7 +10,6 @@
  * - A row with more text than WCS_EXPORT_LINE_MAX takes several lines, which bounds the memory
  *   that a reader of lines needs.
  */
-#include "lib/utf8.h"
 #include "store/backend.h"
 #include "store/chain/chain.h"
 #include "store/json/row_json_write.h"
@@ -21,15 +20,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXPORT_READ  (64u << 10) /* bytes of one read of a large value: a chunk of the store */
-#define EXPORT_PIECE (16u << 10) /* bytes that one step spells */
-_Static_assert(WCS_AGGREGATE_VALUE_MAX < EXPORT_READ &&
-		       WCS_AGGREGATE_VALUE_MAX / 3 * 4 + 64 < WCS_ROW_WRITE_VALUE(EXPORT_PIECE),
+_Static_assert(WCS_AGGREGATE_VALUE_MAX < WCS_ROW_VALUE_READ &&
+		       WCS_AGGREGATE_VALUE_MAX / 3 * 4 + 64 <
+			       WCS_ROW_WRITE_VALUE(WCS_ROW_VALUE_PIECE),
 	       "one step reads and spells a state");
 _Static_assert(WCS_EXPORT_LINE_MAX + WCS_ROW_WRITE_HEAD + WCS_ROW_WRITE_VALUE(WCS_VALUE_MAX) <
 		       WCS_IMPORT_LINE_MOST,
 	       "every line can be read back");
-#define EXPORT_ROOM (WCS_ROW_WRITE_HEAD + WCS_ROW_WRITE_VALUE(EXPORT_PIECE) + 64u)
+#define EXPORT_ROOM (WCS_ROW_WRITE_HEAD + WCS_ROW_WRITE_VALUE(WCS_ROW_VALUE_PIECE) + 64u)
 
 enum export_step {
 	EXPORT_FIND = 0, /* the next cell */
@@ -49,10 +47,7 @@ struct wcs_export {
 	struct wcs_table_schema schema; /* when it was opened; its policies are not read */
 	enum wcs_type type;		/* of the last cell's family */
 
-	/* The present large value, and its offset of the next read. */
-	uint64_t value_size, value_at;
-	unsigned char *value;	       /* NULL before the first large value */
-	size_t value_start, value_end; /* bytes read and not yet spelled */
+	struct wcs_row_value value; /* the present large one; no memory before the first */
 
 	size_t start, end; /* of the unread text in room */
 	struct wcs_row_writer writer;
@@ -122,52 +117,15 @@ void wcs_export_close(struct wcs_export *exported)
 	wcs_scan_close(exported->scan);
 	wcs_table_close(exported->table);
 	free(exported->schema.families);
-	free(exported->value);
+	free(exported->value.bytes);
 	free(exported);
 }
 
 /* ---- Large values ------------------------------------------------------------------------ */
 
-/* Reads the next part of the value behind the `kept` bytes that are at the start of its room. */
-static int export_read_value(struct wcs_export *exported, size_t kept)
+static int export_read_value(void *ctx, void *buf, size_t len, uint64_t offset, size_t *got)
 {
-	size_t got = 0;
-	int rc = wcs_scan_read(exported->scan, exported->value + kept, EXPORT_READ,
-			       exported->value_at, &got);
-
-	if (rc == 0 && got == 0)
-		rc = -EIO; /* shorter than its cell says */
-	if (rc != 0)
-		return rc;
-	exported->value_at += got;
-	exported->value_start = 0;
-	exported->value_end = kept + got;
-	return 0;
-}
-
-/* Begins the member of the value, after a pass that finds out whether all of it is UTF-8. */
-static int export_begin_value(struct wcs_export *exported, const struct wcs_cell *cell)
-{
-	size_t kept = 0;
-
-	exported->value_size = cell->info.size;
-	exported->value_at = 0;
-	while (exported->value_at < exported->value_size && kept <= 3) {
-		int rc = export_read_value(exported, kept);
-		size_t good;
-
-		if (rc != 0)
-			return rc;
-		good = utf8_prefix(exported->value, exported->value_end);
-		kept = exported->value_end - good;
-		if (kept <= 3)
-			memmove(exported->value, exported->value + good, kept);
-	}
-	exported->value_at = 0;
-	exported->value_start = exported->value_end = 0;
-	exported->step = EXPORT_VALUE;
-	wcs_row_write_begin(&exported->writer, kept == 0);
-	return 0;
+	return wcs_scan_read(ctx, buf, len, offset, got);
 }
 
 /* A state is small enough for one step. */
@@ -180,10 +138,10 @@ static int export_state(struct wcs_export *exported, const struct wcs_cell *cell
 
 	if (cell->info.size > WCS_AGGREGATE_VALUE_MAX)
 		return -EIO;
-	rc = wcs_scan_read(exported->scan, exported->value, EXPORT_READ, 0, &got);
+	rc = wcs_scan_read(exported->scan, exported->value.bytes, WCS_ROW_VALUE_READ, 0, &got);
 	if (rc != 0)
 		return rc;
-	state = (struct wcs_slice){exported->value, got};
+	state = (struct wcs_slice){exported->value.bytes, got};
 	if (wcs_aggregate_number(WCS_INTHLL, state, &estimate) != 0)
 		return -EIO;
 	wcs_row_write_state(&exported->writer, estimate, state);
@@ -193,26 +151,11 @@ static int export_state(struct wcs_export *exported, const struct wcs_cell *cell
 /* Spells the next piece of the value. */
 static int export_piece(struct wcs_export *exported)
 {
-	size_t len;
+	int rc = wcs_row_value_piece(&exported->writer, &exported->value);
 
-	if (exported->value_start == exported->value_end) {
-		int rc = export_read_value(exported, 0);
-
-		if (rc != 0)
-			return rc;
-	}
-	len = exported->value_end - exported->value_start;
-	if (len > EXPORT_PIECE)
-		len = EXPORT_PIECE;
-	wcs_row_write_piece(&exported->writer,
-			    (struct wcs_slice){exported->value + exported->value_start, len});
-	exported->value_start += len;
-	if (exported->value_start == exported->value_end &&
-	    exported->value_at == exported->value_size) {
-		wcs_row_write_end(&exported->writer);
+	if (rc == 0)
 		exported->step = EXPORT_FIND;
-	}
-	return 0;
+	return rc < 0 ? rc : 0;
 }
 
 /* ---- Steps ------------------------------------------------------------------------------- */
@@ -243,12 +186,17 @@ static int export_cell(struct wcs_export *exported, const struct wcs_cell *cell)
 		wcs_row_write_value(writer, cell->value, exported->type);
 		return 0;
 	}
-	if (exported->value == NULL)
-		exported->value = malloc(EXPORT_READ + 3);
-	if (exported->value == NULL)
+	if (exported->value.bytes == NULL)
+		exported->value.bytes = malloc(WCS_ROW_VALUE_READ + 3);
+	if (exported->value.bytes == NULL)
 		return -ENOMEM;
-	return exported->type == WCS_INTHLL ? export_state(exported, cell)
-					    : export_begin_value(exported, cell);
+	if (exported->type == WCS_INTHLL)
+		return export_state(exported, cell);
+	exported->step = EXPORT_VALUE;
+	exported->value.read = export_read_value;
+	exported->value.ctx = exported->scan;
+	exported->value.size = cell->info.size;
+	return wcs_row_value_begin(writer, &exported->value);
 }
 
 /* Finds the next step. Is there one, and does its text fit into that room with all that it may
@@ -265,7 +213,7 @@ static inline bool export_fits(struct wcs_export *exported, size_t room)
 		if (rc < 0)
 			exported->state = rc;
 	}
-	value = cell->info.size <= WCS_VALUE_INLINE ? cell->value.len : EXPORT_PIECE;
+	value = cell->info.size <= WCS_VALUE_INLINE ? cell->value.len : WCS_ROW_VALUE_PIECE;
 	return exported->state > 0 &&
 	       wcs_row_write_head(&exported->writer, cell) + WCS_ROW_WRITE_VALUE(value) <= room;
 }

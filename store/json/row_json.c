@@ -386,6 +386,9 @@ static int row_json_member(struct row_json *row, const struct wcs_json_at *at)
 
 	if (wcs_json_is(at, "ts")) /* of a feed of changes */
 		return wcs_json_skip(&row->in, at);
+	if (wcs_json_is(at, "dropped") || wcs_json_is(at, "lost"))
+		return row_json_wrong(
+			row, at, "no row: the feed of changes has a gap here; copy the table anew");
 	while (i < count && !wcs_json_is(at, parts[i].name))
 		i++;
 	if (i == count)

@@ -174,13 +174,16 @@ static void write_base64_piece(struct wcs_row_writer *writer, const unsigned cha
 #define WRITE_LITERAL(to, literal)                                                                 \
 	((unsigned char *)memcpy(to, literal, sizeof(literal) - 1) + (sizeof(literal) - 1))
 
-static unsigned char *write_row(struct wcs_row_writer *writer, struct wcs_slice row)
+void wcs_row_write_name(struct wcs_row_writer *writer, struct wcs_slice qualifier)
 {
-	unsigned char *to = writer->to;
+	*writer->to++ = '"';
+	writer->to = write_text(writer->to, qualifier.data, qualifier.len, SPELL_NAME);
+	*writer->to++ = '"';
+}
 
-	if (writer->in_row)
-		to = WRITE_LITERAL(to, "]}}}\n");
-	writer->in_row = true;
+static unsigned char *write_open(struct wcs_row_writer *writer, unsigned char *to,
+				 struct wcs_slice row)
+{
 	writer->from = to;
 	writer->passed = 0;
 	to = WRITE_LITERAL(to, "{\"key\":\"");
@@ -192,7 +195,27 @@ static unsigned char *write_row(struct wcs_row_writer *writer, struct wcs_slice 
 	} else {
 		to = write_text(to, row.data, row.len, SPELL_NAME);
 	}
-	return WRITE_LITERAL(to, "\",\"families\":{");
+	*to++ = '"';
+	return to;
+}
+
+void wcs_row_write_open(struct wcs_row_writer *writer, struct wcs_slice row)
+{
+	writer->to = write_open(writer, writer->to, row);
+	writer->opened = true;
+}
+
+static unsigned char *write_row(struct wcs_row_writer *writer, struct wcs_slice row)
+{
+	unsigned char *to = writer->to;
+
+	if (writer->in_row)
+		to = WRITE_LITERAL(to, "]}}}\n");
+	if (!writer->opened)
+		to = write_open(writer, to, row);
+	writer->opened = false;
+	writer->in_row = true;
+	return WRITE_LITERAL(to, ",\"families\":{");
 }
 
 /* Keeps the text of the last timestamp: cells of one mutation have the same. */
@@ -259,7 +282,9 @@ void wcs_row_write_finish(struct wcs_row_writer *writer)
 {
 	if (writer->in_row)
 		writer->to = WRITE_LITERAL(writer->to, "]}}}\n");
-	writer->in_row = false;
+	else if (writer->opened)
+		writer->to = WRITE_LITERAL(writer->to, "}\n");
+	writer->in_row = writer->opened = false;
 }
 
 void wcs_row_write_key(struct wcs_row_writer *writer, struct wcs_slice key)
@@ -344,6 +369,67 @@ void wcs_row_write_end(struct wcs_row_writer *writer)
 		writer->left = 0;
 	}
 	writer->to = WRITE_LITERAL(writer->to, "\"}");
+}
+
+/* ---- Values in pieces -------------------------------------------------------------------- */
+
+/* Reads the next part of the value behind the `kept` bytes that are at the start of its room. */
+static int value_read(struct wcs_row_value *value, size_t kept)
+{
+	size_t got = 0;
+	int rc = value->read(value->ctx, value->bytes + kept, WCS_ROW_VALUE_READ, value->at, &got);
+
+	if (rc == 0 && got == 0)
+		rc = -EIO; /* shorter than its cell says */
+	if (rc != 0)
+		return rc;
+	value->at += got;
+	value->start = 0;
+	value->end = kept + got;
+	return 0;
+}
+
+int wcs_row_value_begin(struct wcs_row_writer *writer, struct wcs_row_value *value)
+{
+	size_t kept = 0;
+
+	value->at = 0;
+	while (value->at < value->size && kept <= 3) {
+		int rc = value_read(value, kept);
+		size_t good;
+
+		if (rc != 0)
+			return rc;
+		good = utf8_prefix(value->bytes, value->end);
+		kept = value->end - good;
+		if (kept <= 3)
+			memmove(value->bytes, value->bytes + good, kept);
+	}
+	value->at = 0;
+	value->start = value->end = 0;
+	wcs_row_write_begin(writer, kept == 0);
+	return 0;
+}
+
+int wcs_row_value_piece(struct wcs_row_writer *writer, struct wcs_row_value *value)
+{
+	size_t len;
+
+	if (value->start == value->end) {
+		int rc = value_read(value, 0);
+
+		if (rc != 0)
+			return rc;
+	}
+	len = value->end - value->start;
+	if (len > WCS_ROW_VALUE_PIECE)
+		len = WCS_ROW_VALUE_PIECE;
+	wcs_row_write_piece(writer, (struct wcs_slice){value->bytes + value->start, len});
+	value->start += len;
+	if (value->start < value->end || value->at < value->size)
+		return 1;
+	wcs_row_write_end(writer);
+	return 0;
 }
 
 /* ---- Rows of a caller -------------------------------------------------------------------- */

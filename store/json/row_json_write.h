@@ -24,6 +24,7 @@ struct wcs_row_writer {
 	uint64_t line_max;  /* a line of more bytes ends before the next cell; 0: with its row */
 	uint64_t row_bytes; /* of the row's values so far */
 	bool in_row;
+	bool opened;		   /* wcs_row_write_open began the line */
 	bool text;		   /* the present value is "value", not "base64" */
 	size_t left;		   /* bytes in group */
 	unsigned char group[3];	   /* of base64, incomplete */
@@ -50,6 +51,13 @@ void wcs_row_write_to(struct wcs_row_writer *writer, unsigned char *room);
 bool wcs_row_write_cell(struct wcs_row_writer *writer, const struct wcs_cell *cell,
 			enum wcs_part differs);
 
+/* Begins a line with its row's key, `{"key":K`, behind which the caller may write members. The next
+ * wcs_row_write_cell, of that row, or wcs_row_write_finish goes on. Needs wcs_row_write_head bytes.
+ */
+void wcs_row_write_open(struct wcs_row_writer *writer, struct wcs_slice row);
+/* Writes a qualifier as a JSON string. Needs 3 bytes for each byte, and 16. */
+void wcs_row_write_name(struct wcs_row_writer *writer, struct wcs_slice qualifier);
+
 /* Writes a whole value of a family of that type (no inthll), and closes its cell. Needs
  * WCS_ROW_WRITE_VALUE + 16. */
 void wcs_row_write_value(struct wcs_row_writer *writer, struct wcs_slice value, enum wcs_type type);
@@ -63,6 +71,25 @@ void wcs_row_write_state(struct wcs_row_writer *writer, int64_t estimate, struct
 void wcs_row_write_begin(struct wcs_row_writer *writer, bool text);
 void wcs_row_write_piece(struct wcs_row_writer *writer, struct wcs_slice piece);
 void wcs_row_write_end(struct wcs_row_writer *writer);
+
+/* A value that is read and written in pieces, twice: the first time to find out whether it is
+ * UTF-8, which its member's name depends on. */
+#define WCS_ROW_VALUE_READ  (64u << 10) /* bytes of one read: a chunk of the store */
+#define WCS_ROW_VALUE_PIECE (16u << 10) /* bytes of one piece */
+struct wcs_row_value {
+	int (*read)(void *ctx, void *buf, size_t len, uint64_t offset, size_t *got);
+	void *ctx;
+	uint64_t size;
+	unsigned char *bytes; /* room for WCS_ROW_VALUE_READ + 3 */
+	uint64_t at;	      /* the offset of the next read */
+	size_t start, end;    /* bytes read and not yet written */
+};
+/* Begins to write it, of which ctx, read, size and bytes are set. Errors of read; -EIO: it is
+ * shorter than its size. */
+int wcs_row_value_begin(struct wcs_row_writer *writer, struct wcs_row_value *value);
+/* Writes the next piece, and closes the cell behind the last one. Needs WCS_ROW_WRITE_VALUE of
+ * WCS_ROW_VALUE_PIECE. 1: more follow; 0: it is complete; or an error as above. */
+int wcs_row_value_piece(struct wcs_row_writer *writer, struct wcs_row_value *value);
 
 /* Closes the last row's line. */
 void wcs_row_write_finish(struct wcs_row_writer *writer);

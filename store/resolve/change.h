@@ -84,4 +84,9 @@ int mutate_row(struct change *c);
 int column_write(struct change *c, struct wcs_write *writes, size_t count);
 int merge_write(struct change *c, struct wcs_write *writes, size_t count);
 
+/* ---- feed.c ---- */
+/* Tells the table's watch, if there is one, of an edit that was applied, before its row is
+ * unlocked. row: without salt. The caller has entered the table. */
+void feed_tell(const struct wcs_table *table, struct wcs_slice row, const struct wcs_edit *edit);
+
 #endif

@@ -194,13 +194,14 @@ static int move_decide(struct move *move)
 	return asked->kind == WCS_MOVE_CELL ? move_cell(move) : move_newest(move);
 }
 
-static int move_try(struct move *move, uint32_t table)
+static int move_try(struct move *move, struct wcs_slice row)
 {
 	struct wcs_store *store = move->c.table->store;
 	struct change *c = &move->c;
 	uint64_t room = 0;
 	size_t applied;
-	int rc = store->engine.backend->rows_open(store->engine.db, table, c->edit, 1, &c->rows);
+	int rc = store->engine.backend->rows_open(store->engine.db, c->table->id, c->edit, 1,
+						  &c->rows);
 
 	if (rc != 0)
 		return rc;
@@ -214,6 +215,8 @@ static int move_try(struct move *move, uint32_t table)
 			rc = store->engine.backend->rows_apply(c->rows, c->edit, 1, &applied);
 		room_leave(store, room);
 	}
+	if (rc == 0 && move->changes)
+		feed_tell(c->table, row, c->edit);
 	store->engine.backend->rows_close(c->rows);
 	return rc;
 }
@@ -236,7 +239,7 @@ int resolve_move(const struct wcs_table *table, const struct wcs_view *view, str
 					     wcs_slice_compare(asked->from, asked->to) == 0,
 				     .to = stamp ? asked->from : asked->to,
 				     .rank = 1};
-		rc = move_try(&move, table->id);
+		rc = move_try(&move, row);
 	}
 	change_free(&edit);
 	if (rc != 0)

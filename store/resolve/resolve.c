@@ -242,6 +242,8 @@ static int resolve_apply(struct resolve *resolve, size_t n, bool alone, size_t *
 				store->engine.backend->rows_apply(rows, resolve->edits, made, done);
 		room_leave(store, copied);
 	}
+	for (size_t i = 0; i < *done; i++)
+		feed_tell(resolve->table, resolve->entries[i].row, &resolve->edits[i]);
 	store->engine.backend->rows_close(rows);
 	if (alone && *done > 0)
 		store_weigh_value(store, c.largest_family, c.largest);

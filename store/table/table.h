@@ -19,6 +19,7 @@
 
 struct directory;
 struct wcs_collector;
+struct wcs_watch;
 
 struct wcs_store {
 	struct wcs_engine engine;
@@ -71,8 +72,9 @@ struct wcs_table {
 	struct wcs_policies *policies;	/* of the families */
 	/* NULL: a plain table. Read without the gate; see wcs_table_keys. */
 	_Atomic(const struct wcs_keys *) keys;
-	struct table_keys *designs; /* that it has or had; freed with the table */
-	_Atomic uint32_t layout;    /* see wcs_table_layout */
+	struct table_keys *designs;		 /* that it has or had; freed with the table */
+	_Atomic uint32_t layout;		 /* see wcs_table_layout */
+	_Atomic(const struct wcs_watch *) watch; /* see rows.h; NULL: none */
 };
 
 /* A change of a table's description. */
@@ -104,6 +106,9 @@ void store_weigh_value(const struct wcs_store *store, const char *family, uint64
 /* Has the slice at most max bytes; is it a row key? -ENAMETOOLONG, -EINVAL. */
 int store_check_slice(struct wcs_slice slice, size_t max);
 int store_check_row(struct wcs_slice row);
+
+/* The rows that this thread has read, see wcs_rows_read. */
+extern _Thread_local uint64_t store_rows_read;
 
 /* ---- hidden.c ---- */
 /* Counts the hidden cells of an applied mutation, or so many of the family. The caller has entered
