@@ -46,6 +46,7 @@ struct fs {
 	struct loop *loop; /* while it serves */
 	struct streams *streams;
 	struct pictures *pictures;
+	struct live *live;
 	struct dir_scans *scans;
 	/* Called once, by the thread that answers the kernel's first request. */
 	void (*ready)(struct fs *fs);
@@ -87,7 +88,8 @@ extern const struct fuse_lowlevel_ops fs_operations;
 	of(lookup) of(forget) of(forget_multi) of(getattr) of(setattr) of(statfs) of(opendir)      \
 	of(readdir) of(readdirplus) of(open) of(create) of(read) of(write) of(flush) of(fsync)     \
 	of(release) of(getlk) of(setlk) of(flock) of(unlink) of(mkdir) of(rmdir) of(setxattr)      \
-	of(getxattr) of(listxattr) of(removexattr) of(rename) of(mknod) of(symlink) of(link)
+	of(getxattr) of(listxattr) of(removexattr) of(rename) of(mknod) of(symlink) of(link)      \
+	of(poll)
 /* clang-format on */
 #define FS_OPERATION(name) __typeof__(*fs_operations.name) fs_##name;
 FS_OPERATIONS(FS_OPERATION)

@@ -17,6 +17,7 @@
 #include "fs/cache/notice.h"
 #include "fs/dir/dir_scan.h"
 #include "fs/file/lock.h"
+#include "fs/live/live.h"
 #include "fs/mount/mounter.h"
 #include "fs/mount/mountpoint.h"
 #include "fs/mount/process.h"
@@ -80,9 +81,11 @@ static struct fuse_session *session_new(const struct options *options, struct fs
 	return session;
 }
 
-/* Ends the threads that send notices, while requests are still served: a notice may need that. */
+/* Ends the threads that send notices, while requests are still served: a notice may need that. The
+ * readers of live files may be closing them, too. */
 static void end_notices(struct fs *fs)
 {
+	live_end(fs->live);
 	notices_end(fs);
 	cache_clock_end(fs);
 }

@@ -10,6 +10,7 @@
 #include "fs/file/lock.h"
 #include "fs/inode/memdir.h"
 #include "fs/inode/node.h"
+#include "fs/live/live.h"
 #include "fs/serve/metrics.h"
 #include "fs/serve/report.h"
 #include "fs/value/draft.h"
@@ -34,10 +35,11 @@ bool fs_rooms_new(struct fs *fs, struct wcs_table *table)
 	fs->metrics = metrics_new();
 	fs->streams = streams_new();
 	fs->pictures = pictures_new();
+	fs->live = live_new(fs);
 	fs->scans = dir_scans_new();
 	return fs->nodes && fs->memdirs && fs->caches && fs->clock && fs->notices && fs->writers &&
 	       fs->retries && fs->drafts && fs->handles && fs->locks && fs->errors && fs->metrics &&
-	       fs->streams && fs->pictures && fs->scans;
+	       fs->streams && fs->pictures && fs->live && fs->scans;
 }
 
 void fs_rooms_free(struct fs *fs)
@@ -53,6 +55,7 @@ void fs_rooms_free(struct fs *fs)
 	drafts_free(fs->drafts);
 	errors_free(fs->errors);
 	metrics_free(fs->metrics);
+	live_free(fs->live);
 	streams_free(fs->streams);
 	pictures_free(fs->pictures);
 	dir_scans_free(fs->scans);

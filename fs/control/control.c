@@ -65,6 +65,9 @@ static const struct control_kind kinds[] = {
 	[CONTROL_EXPLAIN] = {&control_text_reader, NULL, &control_explain},
 	[CONTROL_HEAT] = {&control_text_reader, NULL, &control_keyvis},
 	[CONTROL_PROTECTED] = {&control_text_reader, &control_lines_writer, &control_protected},
+	/* fs/live/ opens these. */
+	[CONTROL_TRACE] = {NULL, NULL, NULL},
+	[CONTROL_CHANGES] = {NULL, NULL, NULL},
 };
 
 const struct control_kind *control_kind(const struct node *node)
@@ -74,7 +77,7 @@ const struct control_kind *control_kind(const struct node *node)
 
 mode_t control_mode(const struct node *node)
 {
-	if (node->ts == CONTROL_ERRORS)
+	if (node->ts == CONTROL_ERRORS || node->ts == CONTROL_TRACE || node->ts == CONTROL_CHANGES)
 		return 0600;
 	return control_kind(node)->writer ? 0666 : 0444;
 }

@@ -13,6 +13,7 @@
 
 #include "fs/cache/cache.h"
 #include "fs/control/control_kind.h"
+#include "fs/live/live.h"
 #include "fs/serve/loop.h"
 #include "fs/serve/report.h"
 #include "fs/value/draft.h"
@@ -144,6 +145,7 @@ static int drop_confirmed(const struct control_place *at, const struct wcs_slice
 	bool table = pos->depth == 0 && !pos->family;
 	bool second = len == texts[1].len && drop_begins(texts[1], text, len);
 	bool with_table = table && second;
+	struct wcs_slice key;
 	int rc;
 
 	if (!second && (len != texts[0].len || !drop_begins(texts[0], text, len)))
@@ -162,6 +164,7 @@ static int drop_confirmed(const struct control_place *at, const struct wcs_slice
 			      "a last close cannot wait for a drop; end the line");
 	writers_detach_below(at->fs, drop_root(at)->plain, false, pos->family);
 	loop_wait_begin(at->fs);
+	live_dropped(at->fs, pos->table, control_key(pos, &key), pos->family);
 	rc = pos->family ? drop_family(at) : drop_rows(at, with_table);
 	loop_wait_end(at->fs);
 	if (rc != 0)

@@ -4,6 +4,7 @@
 
 #include "fs/cache/cache.h"
 #include "fs/control/control.h"
+#include "fs/live/live.h"
 #include "fs/write/writer.h"
 
 enum { BLOCK = 512 };
@@ -23,7 +24,7 @@ void attr_fill(struct fs *fs, const struct node *node, struct stat *st)
 
 	if (node->kind == NODE_CONTROL) {
 		mode = S_IFREG | (control_mode(node) & ~fs->options.umask);
-		size = control_size(fs, node);
+		size = live_is(node) ? live_size(fs, node) : control_size(fs, node);
 	} else if (node_is_value(node->kind)) {
 		size = node->size;
 		time = node_ts(node);
@@ -55,7 +56,9 @@ double attr_timeout(const struct fs *fs, struct node *inode)
 {
 	unsigned state = node_state(inode);
 	bool session = node_now(inode)->flags & NODE_F_WRITER;
-	bool stays = session ? state & NODE_S_SHOWN : !(state & (NODE_S_PASSED | NODE_S_STALE));
+	bool stays = session	      ? state & NODE_S_SHOWN
+		     : live_is(inode) ? false
+				      : !(state & (NODE_S_PASSED | NODE_S_STALE));
 
 	return stays ? cache_fresh(fs) : 0;
 }

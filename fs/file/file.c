@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* READ, WRITE, FLUSH, FSYNC and RELEASE; of a directory, too. */
+/* READ, WRITE, POLL, FLUSH, FSYNC and RELEASE; of a directory, too. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "fs/file/handle.h"
 #include "fs/file/lock.h"
 #include "fs/file/lookup.h"
+#include "fs/live/live.h"
 #include "fs/serve/loop.h"
 #include "fs/serve/report.h"
 #include "fs/value/value.h"
@@ -19,10 +21,15 @@ void fs_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse
 {
 	struct handle *handle = handle_of(fi);
 	struct fs *fs = fs_of(req);
-	char *buf = malloc(size);
 	size_t got = 0;
 	int rc = -ENOMEM;
+	char *buf;
 
+	if (handle->live) {
+		live_read(handle->live, req, size, (uint64_t)off, fi);
+		return;
+	}
+	buf = malloc(size);
 	if (buf && handle->control)
 		rc = control_read(handle->control, req, buf, size, (uint64_t)off, &got);
 	else if (buf && handle->writer)
@@ -104,6 +111,21 @@ void fs_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_
 		fuse_reply_err(req, -rc);
 	else
 		fuse_reply_write(req, taken);
+}
+
+/* Without an answer to the first POLL the kernel would send none for live files either. */
+void fs_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct fuse_pollhandle *ph)
+{
+	struct handle *handle = handle_of(fi);
+
+	(void)ino;
+	if (handle->live) {
+		live_poll(handle->live, req, ph);
+		return;
+	}
+	if (ph)
+		fuse_pollhandle_destroy(ph);
+	fuse_reply_poll(req, POLLIN | POLLRDNORM | POLLOUT | POLLWRNORM);
 }
 
 void fs_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)

@@ -9,6 +9,7 @@
 #include "fs/control/control.h"
 #include "fs/file/lock.h"
 #include "fs/file/lookup.h"
+#include "fs/live/live.h"
 #include "fs/serve/report.h"
 #include "fs/value/value.h"
 #include "fs/write/writer.h"
@@ -101,6 +102,8 @@ void handle_close(struct fs *fs, struct handle *handle)
 	}
 	if (handle->control)
 		control_close(handle->control);
+	if (handle->live)
+		live_close(handle->live);
 	if (handle->dir)
 		handle->dir_free(handle->dir);
 	locks_close(fs->locks, handle);

@@ -11,14 +11,16 @@
 
 struct control_file;
 struct dir;
+struct live_file;
 struct lock_file;
 struct value;
 
-/* Exactly one of the first four is set. */
+/* Exactly one of the first five is set. */
 struct handle {
 	struct value *value;	      /* a committed value, to read */
 	struct node *writer;	      /* a write session's node, with a reference */
 	struct control_file *control; /* a control file */
+	struct live_file *live;	      /* a control file whose readers wait for lines */
 	struct dir *dir;	      /* a directory */
 	void (*dir_free)(struct dir *dir);
 	bool direct;		     /* reads and writes bypass the kernel's pages */

@@ -9,6 +9,7 @@
 #include "fs/file/handle.h"
 #include "fs/file/lock.h"
 #include "fs/file/lookup.h"
+#include "fs/live/live.h"
 #include "fs/serve/report.h"
 #include "fs/value/draft.h"
 #include "fs/value/value.h"
@@ -180,7 +181,9 @@ void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	if (wants_write(fi) && lookup_refuses(req, ino))
 		return;
 	handle = handle_new(fs);
-	if (handle && node->kind == NODE_CONTROL)
+	if (handle && live_is(node))
+		rc = live_open(fs, node, fi, &handle->live);
+	else if (handle && node->kind == NODE_CONTROL)
 		rc = control_open(fs, node, fuse_req_ctx(req), &handle->control, fi);
 	else if (handle && (node->flags & NODE_F_VIEW))
 		rc = open_viewed(fs, node, handle, fi);

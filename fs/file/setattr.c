@@ -7,6 +7,7 @@
 #include "fs/file/attr.h"
 #include "fs/file/handle.h"
 #include "fs/file/lookup.h"
+#include "fs/live/live.h"
 #include "fs/serve/report.h"
 #include "fs/write/retry.h"
 #include "fs/write/writer.h"
@@ -27,7 +28,9 @@ void fs_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	pid_t thread = fuse_req_ctx(req)->pid;
 	struct retry_names names;
 
-	(void)fi;
+	/* The kernel names the open file for an lseek to the end, and not for fstat. */
+	if (fi && handle_of(fi)->live)
+		live_follow(handle_of(fi)->live);
 	if (stale)
 		lookup_names(inode, &names);
 	/* The kernel looks a stale name up again. ESTALE goes to a thread once, since a GETATTR on

@@ -58,6 +58,13 @@ pid_t process_of(pid_t thread)
 	return tgid ? (pid_t)strtol(tgid + 6, NULL, 10) : -1;
 }
 
+void process_name(pid_t thread, char name[PROCESS_NAME_MAX])
+{
+	if (thread <= 0 || !read_proc(thread, "comm", name, PROCESS_NAME_MAX))
+		name[0] = 0;
+	name[strcspn(name, "\n")] = 0;
+}
+
 bool process_same(pid_t a, pid_t b)
 {
 	pid_t process;

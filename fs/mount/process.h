@@ -12,6 +12,10 @@ bool process_can_tell(void);
 /* The process of a thread; -1: unknown, or outside of this pid namespace. */
 pid_t process_of(pid_t thread);
 
+enum { PROCESS_NAME_MAX = 64 };
+/* The name of the thread's command, as ps shows it: any bytes, and a NUL. "": unknown. */
+void process_name(pid_t thread, char name[PROCESS_NAME_MAX]);
+
 /* Do two threads belong to one process? False if that is unknown. */
 bool process_same(pid_t a, pid_t b);
 

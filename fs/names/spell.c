@@ -49,6 +49,7 @@ static const struct fixed {
 	{ROWFS, NODE_KEYVIS, 0, "keyvis"},
 	{ROWFS, NODE_CONTROL, CONTROL_METRICS, "metrics"},
 	{ROWFS, NODE_CONTROL, CONTROL_SCHEMA, "schema.json"},
+	{ROWFS, NODE_CONTROL, CONTROL_TRACE, "trace"},
 	{ROWFS, NODE_CONTROL, CONTROL_VERSION, "version"},
 	{HEAT, NODE_WINDOW, 0, "28d"},
 	{HEAT, NODE_WINDOW, 0, "4d"},
@@ -62,6 +63,7 @@ static const struct fixed {
 	{POLICIES, NODE_EXPLAIN, 0, "explain"},
 	{POLICIES, NODE_CONTROL, CONTROL_POLICY, "gc"},
 	{POLICIES, NODE_CONTROL, CONTROL_TYPE, "type"},
+	{TABLE | PREFIX | VIEWED, NODE_CONTROL, CONTROL_CHANGES, ".changes"},
 	{TABLE | PREFIX | VIEWED, NODE_CONTROL, CONTROL_COUNT, ".count"},
 	{TABLE, NODE_CONTROL, CONTROL_DELIMITER, ".delimiter"},
 	{TABLE, NODE_CONTROL, CONTROL_DESIGN, ".design"},
@@ -77,8 +79,10 @@ static const struct fixed {
 bool spell_fixed(enum node_kind dir, size_t i, enum node_kind *kind, const char **name)
 {
 	for (const struct fixed *at = fixed; at < fixed + FIXED; at++) {
-		if (!(at->dirs & 1u << dir) || at->name[0] == '.' || at->kind == NODE_EXPLAIN ||
-		    i-- > 0)
+		bool hidden = at->name[0] == '.' || at->kind == NODE_EXPLAIN ||
+			      (at->kind == NODE_CONTROL && at->control == CONTROL_TRACE);
+
+		if (!(at->dirs & 1u << dir) || hidden || i-- > 0)
 			continue;
 		*kind = at->kind;
 		*name = at->name;

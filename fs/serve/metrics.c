@@ -96,10 +96,13 @@ struct request {
 	counter unique; /* 0: none */
 	counter start;
 	_Atomic uint32_t opcode;
+	_Atomic(struct metrics_note *) note; /* NULL: none */
 };
 
 struct metrics {
-	counter read, written; /* bytes */
+	counter read, written;		/* bytes */
+	_Atomic(metrics_noter *) noter; /* NULL: no request is noted */
+	void *noter_ctx;		/* set before it, always to the same */
 	struct kind kinds[KINDS];
 	struct request under_way[UNDER_WAY];
 };
@@ -109,9 +112,27 @@ struct metrics *metrics_new(void)
 	return calloc(1, sizeof(struct metrics));
 }
 
+/* Puts another note (NULL: none) in the place of the request's, which is given up. */
+static void note_replace(struct request *request, struct metrics_note *note)
+{
+	struct metrics_note *old = atomic_exchange(&request->note, note);
+
+	if (old)
+		old->answered(old, NULL, 0);
+}
+
 void metrics_free(struct metrics *metrics)
 {
+	for (size_t i = 0; metrics && i < UNDER_WAY; i++)
+		note_replace(&metrics->under_way[i], NULL);
 	free(metrics);
+}
+
+void metrics_note(struct metrics *metrics, metrics_noter *noter, void *ctx)
+{
+	if (noter)
+		metrics->noter_ctx = ctx;
+	atomic_store_explicit(&metrics->noter, noter, memory_order_release);
 }
 
 /* ---- Counting ---------------------------------------------------------------------------- */
@@ -137,8 +158,15 @@ static struct request *request_at(struct metrics *metrics, uint64_t unique)
 	return &metrics->under_way[unique / 2 % UNDER_WAY];
 }
 
+const char *metrics_name(uint32_t opcode)
+{
+	return names[opcode < KINDS && names[opcode] ? opcode : 0];
+}
+
 uint32_t metrics_receive(struct metrics *metrics, const void *data)
 {
+	metrics_noter *noter = atomic_load_explicit(&metrics->noter, memory_order_acquire);
+	struct metrics_note *note = noter ? noter(metrics->noter_ctx, data) : NULL;
 	struct fuse_in_header header;
 	struct request *request;
 
@@ -149,6 +177,8 @@ uint32_t metrics_receive(struct metrics *metrics, const void *data)
 	atomic_store_explicit(&request->unique, 0, memory_order_relaxed);
 	atomic_store_explicit(&request->start, (uint64_t)clock_ns(), memory_order_release);
 	atomic_store_explicit(&request->opcode, header.opcode, memory_order_release);
+	if (note || atomic_load_explicit(&request->note, memory_order_relaxed))
+		note_replace(request, note);
 	atomic_store_explicit(&request->unique, header.unique, memory_order_release);
 	return header.opcode;
 }
@@ -171,6 +201,7 @@ void metrics_send(struct metrics *metrics, const struct iovec *iov, int count)
 	struct fuse_out_header header;
 	struct fuse_write_out written;
 	struct request *request;
+	struct metrics_note *note;
 	uint32_t opcode;
 	uint64_t start;
 
@@ -183,7 +214,11 @@ void metrics_send(struct metrics *metrics, const struct iovec *iov, int count)
 	start = atomic_load_explicit(&request->start, memory_order_acquire);
 	if (get(&request->unique) != header.unique) /* overwritten meanwhile */
 		return;
-	metrics_request(metrics, opcode, header.error, (uint64_t)clock_ns() - start);
+	start = (uint64_t)clock_ns() - start;
+	metrics_request(metrics, opcode, header.error, start);
+	note = atomic_load_explicit(&request->note, memory_order_relaxed);
+	if (note && atomic_compare_exchange_strong(&request->note, &note, NULL))
+		note->answered(note, iov, start);
 	if (header.error == 0 && opcode == FUSE_READ)
 		add(&metrics->read, header.len - sizeof(header));
 	if (header.error == 0 && opcode == FUSE_WRITE && count > 1) {

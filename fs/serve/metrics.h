@@ -29,6 +29,20 @@ void metrics_send(struct metrics *metrics, const struct iovec *iov, int count);
 /* Counts one answered request; opcode: in <linux/fuse.h>; error: 0 or a negative errno. */
 void metrics_request(struct metrics *metrics, uint32_t opcode, int error, uint64_t nanoseconds);
 
+/* The kind of request, as a word; "other" for an unknown one. */
+const char *metrics_name(uint32_t opcode);
+
+/* A note on a request, from its receipt to its answer. */
+struct metrics_note {
+	/* Called once, before the answer is sent, by the thread that sends it; frees the note. iov
+	 * NULL: the note is given up, because too many requests are under way, or at the end. */
+	void (*answered)(struct metrics_note *note, const struct iovec *iov, uint64_t nanoseconds);
+};
+/* Takes a note on a request that was read, whose inode the kernel holds. NULL: none is wanted. */
+typedef struct metrics_note *metrics_noter(void *ctx, const void *request);
+/* Has each request from here on noted; NULL: none. ctx is valid until metrics_free. */
+void metrics_note(struct metrics *metrics, metrics_noter *noter, void *ctx);
+
 /* ---- Showing ----------------------------------------------------------------------------- */
 
 /* Values of one moment. */

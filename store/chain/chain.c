@@ -304,3 +304,24 @@ bool wcs_chain_crossed(const struct wcs_chain *chain)
 	bounds_get(chain, NULL, false, &bounds);
 	return bounds.end.data != NULL && wcs_slice_compare(bounds.start, bounds.end) > 0;
 }
+
+bool wcs_chain_is_range(const struct wcs_chain *chain)
+{
+	for (; chain != NULL; chain = chain->before)
+		if (chain->view->step.kind < WCS_STEP_FROM ||
+		    chain->view->step.kind > WCS_STEP_PREFIX)
+			return false;
+	return true;
+}
+
+bool wcs_chain_meets(const struct wcs_chain *chain, const struct wcs_keys *keys,
+		     unsigned char delimiter, struct wcs_slice key, bool below)
+{
+	struct wcs_subtree subtree;
+	struct chain_bounds bounds;
+
+	if (wcs_subtree_init(&subtree, &key, delimiter) != 0)
+		return false;
+	chain_bounds(chain, keys, &bounds);
+	return chain_cut(&bounds, subtree.ranges, below ? subtree.count : 1) > 0;
+}

@@ -79,6 +79,12 @@ uint32_t wcs_chain_moment(const struct wcs_chain *chain);
 bool wcs_chain_moves(const struct wcs_chain *chain);
 /* Does its FROM lie above its TO? Then it is empty. */
 bool wcs_chain_crossed(const struct wcs_chain *chain);
+/* Has it FROM, TO and PREFIX alone: does it select a range of keys? chain NULL: true. */
+bool wcs_chain_is_range(const struct wcs_chain *chain);
+/* Has that range (of a chain that does not move) the row `key`, or, with `below`, a key of those
+ * that the row and the rows below it may have? keys and delimiter: of the table. */
+bool wcs_chain_meets(const struct wcs_chain *chain, const struct wcs_keys *keys,
+		     unsigned char delimiter, struct wcs_slice key, bool below);
 /*
  * The chain as it is now: FIRST and LAST become bounds; the caller frees it. *resolved NULL: it
  * shows everything. Reads take only such a chain. A chain that does not move is itself. The cost is

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* The inside of live files. */
+#ifndef FS_LIVE_PRIVATE_H
+#define FS_LIVE_PRIVATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "fs/live/live.h"
+#include "fs/live/ring.h"
+#include "store/chain/chain.h"
+
+#define LIVE_RING_MAX ((uint64_t)64 << 20) /* bytes of the lines that wait, of each feed */
+
+enum {
+	LIVE_BACK = 1 << 20,   /* bytes that a reader can seek back */
+	LIVE_FILES_MAX = 1024, /* open at once */
+};
+
+/* A request that waits for a line. */
+struct live_waiter {
+	struct live_waiter *next;
+	struct live_file *file; /* with a reference */
+	fuse_req_t req;		/* a READ */
+	size_t size;
+	uint64_t offset;
+	struct fuse_pollhandle *ph; /* or the handle of a POLL, which was answered */
+	bool interrupted;
+};
+
+struct live {
+	struct fs *fs;
+	struct ring *trace, *changes;
+	struct wcs_watch watch;
+	atomic_uint waits; /* waiters, also those that the thread looks at */
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	struct live_file *files; /* Lock: lock, as for all below */
+	size_t file_count;
+	struct live_waiter *waiting;
+	uint64_t wakes; /* calls of live_push that found waiters */
+	bool woken, ended;
+	bool started; /* the thread that answers waiters */
+	pthread_t thread;
+};
+
+struct live_file {
+	struct live_file *next; /* Lock: the live's, as for users */
+	size_t users;		/* 1 while it is open, and 1 for each waiter */
+	struct live *live;
+	const struct node *node; /* the kernel holds it while the file is open */
+	struct ring *ring;
+	struct ring_reader reader;
+	/* Of .changes: the rows that it is about. */
+	struct wcs_table *table; /* the node's */
+	bool keyed;		 /* those of this key and below it; else all */
+	unsigned char delimiter;
+	struct wcs_chain *chain; /* of these, the ones in its range; NULL: all */
+	size_t key_len;
+	char key[WCS_ROW_KEY_MAX];
+
+	atomic_bool follows; /* live_follow was called */
+	pthread_mutex_t lock;
+	struct wcs_change_reader *lines; /* Lock: lock, as for all below */
+	bool in_line;
+	int error;	      /* of a line that cannot go on; 0: none */
+	uint64_t from, made;  /* the offsets of the first byte made, and of the next one */
+	_Atomic uint64_t end; /* made, and 1 more within a line; may be read without the lock */
+	char *kept;	      /* the last LIVE_BACK bytes made: byte o at o % LIVE_BACK */
+};
+
+/* ---- live.c ---- */
+/* Adds a line to a feed, and wakes its readers. Takes over the change, as ring_push. */
+void live_push(struct live *live, struct ring *ring, const void *topic, bool subtree,
+	       struct wcs_change *change);
+
+/* ---- live_file.c ---- */
+/* Copies up to len bytes from the offset on; *got is 0 if there are none yet. -ESPIPE: they are no
+ * longer kept; or an error of the line. */
+int live_file_read(struct live_file *file, void *buf, size_t len, uint64_t offset, size_t *got);
+/* Would a read at the next offset give something? */
+bool live_file_ready(struct live_file *file);
+/* The file is closed: it reads no more lines. */
+void live_file_end(struct live_file *file);
+/* Prepares what `lines` and `kept` need. -ENOMEM. */
+int live_file_init(struct live_file *file);
+void live_file_clear(struct live_file *file);
+
+/* ---- changes.c ---- */
+/* Sets the rows of the file by its node. Errors as of live_open. */
+int changes_open(struct fs *fs, struct live_file *file);
+/* For the watch of a table. */
+void changes_told(void *ctx, const struct wcs_table *table, struct wcs_change *change);
+
+/* ---- trace.c ---- */
+/* For metrics_note; ctx: the fs. */
+struct metrics_note *trace_received(void *ctx, const void *request);
+
+#endif

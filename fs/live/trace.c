@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The trace: a line for each answered request, made before the answer is sent. The kernel holds the
+ * inodes of a request until then, so both ends of it can look at them. A request on the trace has
+ * no line, since reading that would make another one. Requests without an answer (FORGET) have none
+ * either.
+ */
+#include <inttypes.h>
+#include <linux/fuse.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fs/live/live_private.h"
+#include "fs/mount/process.h"
+#include "fs/names/pos.h"
+#include "fs/names/spell.h"
+#include "fs/serve/metrics.h"
+#include "lib/times.h"
+#include "store/keys/keys.h"
+
+/* Each byte of a string may get a backslash. */
+#define TRACE_KEY_MAX (2 * WCS_KEYS_TEXT_MAX(WCS_ROW_KEY_MAX))
+#define TRACE_MAX     (TRACE_KEY_MAX + 1024)
+
+/* A request under way, and the place of its inode as the beginning of a JSON object's end. */
+struct trace {
+	struct metrics_note note;
+	struct fs *fs;
+	int64_t time;
+	pid_t thread;
+	uid_t user;
+	uint32_t opcode;
+	pthread_t handler;
+	uint64_t rows; /* that it had read before */
+	char command[PROCESS_NAME_MAX];
+	size_t place_len;
+	char place[];
+};
+
+/* ---- Text -------------------------------------------------------------------------------- */
+
+/* Copies text that has neither control bytes nor bytes that are not UTF-8, as a JSON string. */
+static char *trace_string(char *to, const char *text, size_t len)
+{
+	*to++ = '"';
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] == '"' || text[i] == '\\')
+			*to++ = '\\';
+		*to++ = text[i];
+	}
+	*to++ = '"';
+	return to;
+}
+
+/* Writes the table of a node, and its key or prefix; buf has room for TRACE_MAX. Returns the
+ * length. */
+static size_t trace_place(const struct node *node, char *buf)
+{
+	const struct node *table = node_up(node, NODE_TABLE);
+	char shown[WCS_KEYS_TEXT_MAX(WCS_ROW_KEY_MAX)], *to = buf;
+	struct pos pos;
+	bool row;
+
+	if (!table)
+		return (size_t)sprintf(buf, "\"table\":null");
+	to += sprintf(to, "\"table\":\"%s\"", wcs_table_name(table->table));
+	if (pos_of(node, &pos) != 0 || pos.depth == 0)
+		return (size_t)(to - buf);
+	row = pos.family || (node->kind == NODE_CONTROL && node->ts == CONTROL_ROW);
+	to += sprintf(to, row ? ",\"key\":" : ",\"prefix\":");
+	to = trace_string(to, shown, wcs_keys_show(pos.keys, pos_key(&pos), shown));
+	return (size_t)(to - buf);
+}
+
+/* ---- Requests ---------------------------------------------------------------------------- */
+
+/* The node of an inode that the kernel holds; NULL: it is of none. */
+static const struct node *trace_node(const struct fs *fs, uint64_t ino)
+{
+	if (ino == 0)
+		return NULL;
+	return node_now(ino == FUSE_ROOT_ID ? nodes_root(fs->nodes)
+					    : (struct node *)(uintptr_t)ino);
+}
+
+/* The inode that an answer gives to the kernel; 0: none. */
+static uint64_t trace_entry(const struct trace *trace, const struct iovec *iov)
+{
+	struct fuse_out_header header;
+	struct fuse_entry_out entry;
+
+	memcpy(&header, iov[0].iov_base, sizeof(header));
+	switch (trace->opcode) {
+	case FUSE_LOOKUP:
+	case FUSE_MKDIR:
+	case FUSE_MKNOD:
+	case FUSE_CREATE:
+		if (header.error != 0 || header.len < sizeof(header) + sizeof(entry))
+			return 0;
+		memcpy(&entry, iov[1].iov_base, sizeof(entry));
+		return entry.nodeid;
+	default:
+		return 0;
+	}
+}
+
+/* The bytes that the answer says were read or written. */
+static uint64_t trace_bytes(const struct trace *trace, const struct iovec *iov)
+{
+	struct fuse_out_header header;
+	struct fuse_write_out written;
+
+	memcpy(&header, iov[0].iov_base, sizeof(header));
+	if (header.error != 0 || (trace->opcode != FUSE_READ && trace->opcode != FUSE_WRITE))
+		return 0;
+	if (trace->opcode == FUSE_READ)
+		return header.len - sizeof(header);
+	memcpy(&written, iov[1].iov_base, sizeof(written));
+	return written.size;
+}
+
+/* Makes the line of an answered request. NULL: no memory. */
+static struct wcs_change *trace_line(const struct trace *trace, const struct iovec *iov,
+				     uint64_t nanoseconds)
+{
+	bool same = pthread_equal(trace->handler, pthread_self());
+	const struct node *entry = trace_node(trace->fs, trace_entry(trace, iov));
+	char line[TRACE_MAX], shown[WCS_KEYS_TEXT_MAX(PROCESS_NAME_MAX)], *to = line;
+	const struct wcs_slice command = {trace->command, strlen(trace->command)};
+	pid_t process = process_of(trace->thread);
+	struct fuse_out_header header;
+
+	memcpy(&header, iov[0].iov_base, sizeof(header));
+	to += sprintf(to, "{\"time\":\"");
+	to += times_format(trace->time, 6, to);
+	to += sprintf(to, "\",\"pid\":%d,\"command\":", process > 0 ? process : trace->thread);
+	to = trace_string(to, shown, wcs_keys_show(NULL, command, shown));
+	to += sprintf(to, ",\"uid\":%u,\"operation\":\"%s\",", trace->user,
+		      metrics_name(trace->opcode));
+	if (entry) {
+		to += trace_place(entry, to);
+	} else {
+		memcpy(to, trace->place, trace->place_len);
+		to += trace->place_len;
+	}
+	to += sprintf(to, ",\"rows\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"us\":%" PRIu64,
+		      same ? wcs_rows_read() - trace->rows : 0, trace_bytes(trace, iov),
+		      nanoseconds / 1000);
+	if (header.error == 0)
+		to += sprintf(to, ",\"error\":null}\n");
+	else
+		to += sprintf(to, ",\"error\":\"%s\"}\n", strerrorname_np(-header.error));
+	return wcs_change_text((struct wcs_slice){NULL, 0}, line, (size_t)(to - line));
+}
+
+static void trace_answered(struct metrics_note *note, const struct iovec *iov, uint64_t nanoseconds)
+{
+	struct trace *trace = (struct trace *)note;
+	struct live *live = trace->fs->live;
+
+	live_push(live, live->trace, NULL, false, iov ? trace_line(trace, iov, nanoseconds) : NULL);
+	free(trace);
+}
+
+struct metrics_note *trace_received(void *ctx, const void *request)
+{
+	char place[TRACE_MAX];
+	struct fuse_in_header header;
+	const struct node *node;
+	struct trace *trace;
+	size_t len;
+
+	memcpy(&header, request, sizeof(header));
+	if (header.opcode == FUSE_FORGET || header.opcode == FUSE_BATCH_FORGET ||
+	    header.opcode == FUSE_INTERRUPT || header.opcode == FUSE_DESTROY)
+		return NULL;
+	node = trace_node(ctx, header.nodeid);
+	if (node && node->kind == NODE_CONTROL && node->ts == CONTROL_TRACE)
+		return NULL;
+	len = node ? trace_place(node, place) : 0;
+	trace = malloc(sizeof(*trace) + len);
+	if (!trace)
+		return NULL;
+	*trace = (struct trace){.note = {trace_answered},
+				.fs = ctx,
+				.time = fs_now(),
+				.thread = (pid_t)header.pid,
+				.user = header.uid,
+				.opcode = header.opcode,
+				.handler = pthread_self(),
+				.rows = wcs_rows_read(),
+				.place_len = len};
+	process_name(trace->thread, trace->command);
+	memcpy(trace->place, place, len);
+	return &trace->note;
+}
