@@ -73,6 +73,8 @@ static int drop_rows(const struct control_place *at, bool with_table)
 		drafts_remove(at->fs, drop_root(at)->plain, NULL);
 	}
 	cache_expire_rows(at->fs, pos->table, control_key(pos, &key), true);
+	if (with_table && rc == 0)
+		live_removed(at->fs, wcs_table_name(pos->table));
 	if (with_table)
 		cache_expire_table(at->fs, wcs_table_name(pos->table));
 	return rc;

@@ -7,6 +7,7 @@
 #include "fs/cache/cache.h"
 #include "fs/dir/emptied.h"
 #include "fs/file/lookup.h"
+#include "fs/live/live.h"
 #include "fs/names/chunk.h"
 #include "fs/serve/report.h"
 #include "fs/value/draft.h"
@@ -224,6 +225,8 @@ void fs_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 	if (child.kind == NODE_TABLE) {
 		rc = pos_table_check(fs, child.buf);
 		rc = rc == 0 ? wcs_table_remove(fs->store, child.buf) : rc;
+		if (rc == 0)
+			live_removed(fs, child.buf);
 	} else if (child.kind == NODE_POLICIES) {
 		rc = rmdir_family(fs, dir, &pos, child.bytes);
 	} else {

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "fs/names/spell.h"
@@ -133,6 +134,7 @@ static bool waiter_answer(struct live_waiter *waiter, bool ended)
 		fuse_reply_err(waiter->req, EINTR);
 		return true;
 	}
+	ended |= atomic_load(&file->ended);
 	if (waiter->req)
 		return answer(file, waiter->req, waiter->size, waiter->offset, ended);
 	if (!ended && !live_file_ready(file))
@@ -241,20 +243,21 @@ static uint64_t live_look(struct live *live)
 	return wakes;
 }
 
-/* The request found no line: adds a copy of the waiter. False: no memory, or the mount ends. */
-static bool live_wait(const struct live_waiter *request, uint64_t looked)
+/* The request found no line: adds a copy of the waiter, and returns 0. 1: the feed has ended; or
+ * -ENOMEM. */
+static int live_wait(const struct live_waiter *request, uint64_t looked)
 {
 	struct live_file *file = request->file;
 	struct live *live = file->live;
 	struct live_waiter *waiter = malloc(sizeof(*waiter)), *old = NULL;
-	bool waits = false;
+	bool ended;
 
 	if (!waiter)
-		return false;
+		return -ENOMEM;
 	*waiter = *request;
 	pthread_mutex_lock(&live->lock);
-	if (!live->ended) {
-		waits = true;
+	ended = live->ended || file->ended;
+	if (!ended) {
 		file->users++;
 		atomic_fetch_add(&live->waits, 1);
 		if (waiter->ph)
@@ -266,9 +269,9 @@ static bool live_wait(const struct live_waiter *request, uint64_t looked)
 	}
 	pthread_mutex_unlock(&live->lock);
 	waiters_free(old);
-	if (!waits)
+	if (ended)
 		free(waiter);
-	return waits;
+	return ended;
 }
 
 void live_end(struct live *live)
@@ -292,16 +295,18 @@ void live_read(struct live_file *file, fuse_req_t req, size_t size, uint64_t off
 	const struct live_waiter request = {
 		.file = file, .req = req, .size = size, .offset = offset};
 	struct live *live = file->live;
+	bool follows = atomic_load(&file->follows), waits = !(fi->flags & O_NONBLOCK);
 	uint64_t looked = live_look(live);
+	int rc = 0;
 
-	if (!answer(file, req, size, offset, atomic_load(&file->follows) || size == 0)) {
-		if (fi->flags & O_NONBLOCK) {
-			fuse_reply_err(req, EAGAIN);
-		} else {
+	if (!answer(file, req, size, offset, follows || size == 0)) {
+		if (waits)
 			fuse_req_interrupt_func(req, interrupted, live);
-			if (!live_wait(&request, looked))
-				fuse_reply_buf(req, NULL, 0);
-		}
+		rc = waits ? live_wait(&request, looked) : -EAGAIN;
+		if (rc < 0)
+			fuse_reply_err(req, -rc);
+		else if (rc > 0)
+			fuse_reply_buf(req, NULL, 0);
 	}
 	atomic_fetch_sub(&live->waits, 1);
 }
@@ -313,10 +318,10 @@ void live_poll(struct live_file *file, fuse_req_t req, struct fuse_pollhandle *p
 	uint64_t looked = live_look(live);
 	bool ready = live_file_ready(file);
 
-	if (!ready && ph && live_wait(&request, looked))
-		ph = NULL;
-	else
-		ready = ready || ph;
+	if (!ready && ph) {
+		ready = live_wait(&request, looked) != 0;
+		ph = ready ? ph : NULL;
+	}
 	if (ph)
 		fuse_pollhandle_destroy(ph);
 	fuse_reply_poll(req, ready ? POLLIN | POLLRDNORM : 0);
@@ -333,6 +338,19 @@ static bool live_has_table(const struct live *live, const struct wcs_table *tabl
 	while (file && file->table != table)
 		file = file->next;
 	return file;
+}
+
+void live_removed(struct fs *fs, const char *table)
+{
+	struct live *live = fs->live;
+
+	pthread_mutex_lock(&live->lock);
+	for (struct live_file *file = live->files; file; file = file->next)
+		if (file->table && strcmp(wcs_table_name(file->table), table) == 0)
+			atomic_store(&file->ended, true);
+	live->woken = true;
+	pthread_cond_signal(&live->wake);
+	pthread_mutex_unlock(&live->lock);
 }
 
 /* Registers the file; its feed begins. */
@@ -382,6 +400,9 @@ int live_open(struct fs *fs, const struct node *node, struct fuse_file_info *fi,
 		rc = changes_open(fs, file);
 	if (rc == 0)
 		rc = live_join(fs->live, file);
+	if (rc == -ENFILE)
+		report(fs, node, NULL, 0, rc, "at most %d files of trace and changes can be open",
+		       LIVE_FILES_MAX);
 	if (rc != 0) {
 		file_put(file);
 		return rc;

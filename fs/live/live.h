@@ -32,7 +32,7 @@ bool live_is(const struct node *node);
 
 /* Opens the node's file, and sets fi->direct_io. -EPERM: it cannot be written; -EINVAL: in a view
  * that is no range of keys; -ENFILE: too many are open; -ENOMEM, -EAGAIN: no memory, no thread. The
- * first two are reported. */
+ * first three are reported. */
 int live_open(struct fs *fs, const struct node *node, struct fuse_file_info *fi,
 	      struct live_file **file);
 void live_close(struct live_file *file);
@@ -51,5 +51,7 @@ uint64_t live_size(struct fs *fs, const struct node *node);
 /* The rows below key (NULL: of the table; family NULL: of all families) are about to be dropped. */
 void live_dropped(struct fs *fs, struct wcs_table *table, const struct wcs_slice *key,
 		  const char *family);
+/* A table of that name was removed: its files end. */
+void live_removed(struct fs *fs, const char *table);
 
 #endif

@@ -60,6 +60,7 @@ struct live_file {
 	char key[WCS_ROW_KEY_MAX];
 
 	atomic_bool follows; /* live_follow was called */
+	atomic_bool ended;   /* no more lines come: its table was removed. Set under live's lock */
 	pthread_mutex_t lock;
 	struct wcs_change_reader *lines; /* Lock: lock, as for all below */
 	bool in_line;

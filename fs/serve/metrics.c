@@ -102,7 +102,7 @@ struct request {
 struct metrics {
 	counter read, written;		/* bytes */
 	_Atomic(metrics_noter *) noter; /* NULL: no request is noted */
-	void *noter_ctx;		/* set before it, always to the same */
+	void *noter_ctx;		/* set once, before noter */
 	struct kind kinds[KINDS];
 	struct request under_way[UNDER_WAY];
 };
@@ -130,7 +130,7 @@ void metrics_free(struct metrics *metrics)
 
 void metrics_note(struct metrics *metrics, metrics_noter *noter, void *ctx)
 {
-	if (noter)
+	if (noter && !metrics->noter_ctx)
 		metrics->noter_ctx = ctx;
 	atomic_store_explicit(&metrics->noter, noter, memory_order_release);
 }

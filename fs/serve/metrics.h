@@ -40,7 +40,8 @@ struct metrics_note {
 };
 /* Takes a note on a request that was read, whose inode the kernel holds. NULL: none is wanted. */
 typedef struct metrics_note *metrics_noter(void *ctx, const void *request);
-/* Has each request from here on noted; NULL: none. ctx is valid until metrics_free. */
+/* Has each request from here on noted; NULL: none. One call at a time, with the same ctx, which is
+ * valid until metrics_free. */
 void metrics_note(struct metrics *metrics, metrics_noter *noter, void *ctx);
 
 /* ---- Showing ----------------------------------------------------------------------------- */

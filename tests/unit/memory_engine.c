@@ -3,9 +3,10 @@
  * A plain engine in memory: the second reading of store.h, to compare the real one with.
  *
  * All cells of all tables are one array, sorted by table, row, family, qualifier and timestamp
- * (newest first). Every call looks through it from the first cell to the last under one mutex.
- * Cells never change and are counted by reference, so a scan or an open value keeps the cells that
- * it saw. All handles that are opened with a path are handles on one engine.
+ * (newest first). Every call looks through it from the first cell to the last under one mutex,
+ * which a thread that changes rows may take again. Cells never change and are counted by reference,
+ * so a scan or an open value keeps the cells that it saw. All handles that are opened with a path
+ * are handles on one engine.
  */
 #include "tests/unit/memory.h"
 
@@ -19,13 +20,17 @@ static int memory_open(const char *path, const struct wcs_options *options, void
 		       struct wcs_fault *fault)
 {
 	struct memory_engine *engine = path[0] != '\0' ? memory_known : NULL;
+	pthread_mutexattr_t recursive;
 
 	(void)options;
 	(void)fault;
 	if (engine == NULL) {
 		engine = memory_cells_realloc(NULL, sizeof(*engine));
 		memset(engine, 0, sizeof(*engine));
-		pthread_mutex_init(&engine->mutex, NULL);
+		pthread_mutexattr_init(&recursive);
+		pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+		pthread_mutex_init(&engine->mutex, &recursive);
+		pthread_mutexattr_destroy(&recursive);
 	}
 	if (path[0] != '\0')
 		memory_known = engine;
