@@ -390,6 +390,17 @@ static int feed_line(struct feed *feed)
 	return 0;
 }
 
+/* Room is made for the longest spelling of a value. */
+static void feed_shrink(struct wcs_text *text)
+{
+	char *bytes = realloc(text->bytes, text->len);
+
+	if (bytes == NULL)
+		return;
+	text->bytes = bytes;
+	text->room = text->len;
+}
+
 void feed_tell(const struct wcs_table *table, struct wcs_slice row, const struct wcs_edit *edit)
 {
 	const struct wcs_watch *watch = atomic_load_explicit(&table->watch, memory_order_acquire);
@@ -403,6 +414,8 @@ void feed_tell(const struct wcs_table *table, struct wcs_slice row, const struct
 		wcs_change_free(feed.change);
 		feed.change = NULL;
 	}
+	if (feed.change != NULL)
+		feed_shrink(&feed.change->text);
 	watch->changed(watch->ctx, table, feed.change);
 }
 
