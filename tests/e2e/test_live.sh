@@ -1,0 +1,201 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Live files with the tools that people use, and the lines of /.rowfs/trace.
+
+. "$(dirname "$0")/lib.sh"
+
+new_mount '{"version":1,"tables":{"t":{"families":{"f":{}}},
+	"coded":{"keys":{"segments":["a",{"name":"n","codec":"pad","width":5}],"salt":{"buckets":4}},"families":{"f":{}}}}}' \
+	-o autodir
+trace=$m/.rowfs/trace
+f=$m/t/.changes
+
+# ---- Tools ---------------------------------------------------------------------------------------
+
+# tool NAME EXPECTED COMMAND: what it prints of lines 1, 2, … that come 0.1 s apart; it ends by itself.
+tool() {
+	local pid writer
+	timeout 20 bash -c "$3" >"$TMP/tool" 2>&1 &
+	pid=$!
+	track_pid "$pid"
+	{
+		sleep 0.5
+		for ((i = 1; i <= 15; i++)); do
+			put "$m/t/.rows" "{\"key\":\"k\",\"families\":{\"f\":{\"q\":[{\"ts\":$i,\"value\":\"v$i\"}]}}}"
+			sleep 0.1
+		done
+	} &
+	writer=$!
+	within ended "$pid"
+	check_eq "$1" "$2" "$(cat "$TMP/tool")"
+	kill "$writer" 2>/dev/null
+	wait "$writer" 2>/dev/null
+}
+
+export f trace
+# shellcheck disable=SC2016 # the command's own
+{
+	only='grep --line-buffered -o "v[0-9][0-9]*"'
+	tool "head -n 1" v1 "head -n 1 \$f | $only"
+	tool "head -n 3 in two processes" $'v1\nv2\nv3' "{ head -n 1; head -n 2; } <\$f | $only"
+	tool "timeout cat" $'v1\nv2\nv3' "timeout 0.95 cat \$f | $only | head -n 3"
+	tool "grep -m" v3 "grep -m 1 v3 \$f | $only"
+	tool "tail -f" $'v1\nv2\nv3' "tail -s 0.2 -f \$f | $only | head -n 3; :"
+	tool "tail -F, and another one" $'v1\nv1' \
+		"tail -s 0.2 -f \$f | head -n 1 | $only & tail -s 0.2 -F \$f | head -n 1 | $only; wait"
+	tool "jq" $'"v1"\n"v2"' 'jq --unbuffered .families.f.q[0].value $f | head -n 2'
+	tool "jq -n first" '"v1"' 'jq -n "first(inputs).families.f.q[0].value" $f'
+	tool "while read" $'v1\nv2\nv3\nv4' \
+		'while read -r l; do l=${l##*:\"}; l=${l%%\"*}; echo "$l"; [ "$l" = v4 ] && break; done <$f'
+	tool "sh: while read" $'v1' "dash -c 'while read -r l; do echo \"\$l\"; break; done <\$f' | $only"
+	tool "dd" $'v1' "dd if=\$f bs=64k count=1 status=none | $only"
+	tool "sed q" $'v2' "sed -n '2{p;q}' \$f | $only"
+	tool "awk" $'v1\nv2' "mawk -W interactive '{ print } NR == 2 { exit }' \$f | $only"
+	tool "python" $'v1\nv2' "python3 -c 'import sys
+for n, l in zip(range(2), open(sys.argv[1])): print(l, end=\"\", flush=True)' \$f | $only"
+	tool "perl" 'v1' "perl -ne 'print; exit' \$f | $only"
+}
+check_eq "timeout ends a waiting cat" 124 "$(
+	timeout 0.2 cat "$f"
+	echo $?)"
+check_eq "O_NONBLOCK: EAGAIN, then a line" $'EAGAIN\nv' "$(python '
+fd = os.open(a[0], os.O_RDONLY | os.O_NONBLOCK)
+print(error(os.read, fd, 10))
+put(a[1], "v")
+print(json.loads(os.read(fd, 1000))["families"]["f"]["q"][0]["value"])' "$f" "$m/t/k/f/q")"
+check_eq "poll, select and epoll" $'[]\n[] [3]\n1\n1\n1\n[]' "$(python '
+import select
+fd = os.open(a[0], os.O_RDONLY)
+p, e = select.poll(), select.epoll()
+p.register(fd, select.POLLIN)
+print(p.poll(100))
+for _ in range(20): select.select([fd], [], [], 0.005)
+threading.Timer(0.2, put, (a[1], "v")).start()
+print(select.select([fd], [], [], 0)[0], select.select([fd], [], [], 10)[0])
+os.read(fd, 100000)
+threading.Timer(0.2, put, (a[1], "v")).start()
+print(len(p.poll(10000)))
+os.read(fd, 100000)
+e.register(fd, select.EPOLLIN)
+threading.Timer(0.2, put, (a[1], "v")).start()
+print(len(e.poll(10)))
+print(len(p.poll(0)))
+os.read(fd, 100000)
+print(p.poll(0))' "$f" "$m/t/k/f/q")"
+check_eq "other files are always ready" 1 "$(python '
+import select
+print(select.select([os.open(a[0], os.O_RDONLY)], [], [], 10)[0] != [] and 1)' "$m/t/k/f/q")"
+check_eq "a signal ends a read: EINTR" "EINTR 1" "$(python '
+class Ring(Exception): pass
+def ring(*_): raise Ring
+signal.signal(signal.SIGALRM, ring)
+signal.siginterrupt(signal.SIGALRM, True)
+signal.setitimer(signal.ITIMER_REAL, 0.2)
+began = time.time()
+buf = ctypes.create_string_buffer(10)
+signal.signal(signal.SIGALRM, lambda *_: None)
+signal.siginterrupt(signal.SIGALRM, True)
+n = libc.read(os.open(a[0], os.O_RDONLY), buf, 10)
+print(errno.errorcode[ctypes.get_errno()], int(time.time() - began < 5))' "$f")"
+check_eq "a signal that is ignored does not" "v" "$(python '
+signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+pid = os.getpid()
+threading.Timer(0.2, os.kill, (pid, signal.SIGUSR1)).start()
+threading.Timer(0.4, put, (a[1], "v")).start()
+print(json.loads(os.read(os.open(a[0], os.O_RDONLY), 10000))["families"]["f"]["q"][0]["value"])' "$f" "$m/t/k/f/q")"
+check_eq "a reader seeks back, but not before its first byte" "same ESPIPE" "$(python '
+fd = os.open(a[0], os.O_RDONLY)
+for n in range(100): put(a[1], "v" * 3000)
+text = b"".join(os.pread(fd, 4000, i * 4000) for i in range(50))
+again = b"".join(os.pread(fd, 2000, i * 2000) for i in range(100))
+for n in range(500): put(a[1], "v" * 3000)
+for n in range(300): os.pread(fd, 4000, 200000 + n * 4000)
+print("same" if text == again and len(text) == 200000 else "other", error(os.pread, fd, 1, 0))' "$f" "$m/t/k/f/q")"
+check_eq "an exact read of many bytes does not wait for the next" 4096 "$(python '
+fd = os.open(a[0], os.O_RDONLY)
+for n in range(1000): put(a[1], "v" * 3000)
+got = 0
+while got < 2 << 20: got += len(os.read(fd, 8 << 20))
+print(4096)' "$f" "$m/t/k/f/q")"
+kill -9 "$(
+	cat "$f" >/dev/null &
+	echo $!)"
+check "kill -9 ends a reader" within sh -c "! pgrep -f '^cat $f'"
+
+# ---- The trace -----------------------------------------------------------------------------------
+
+check_eq "its mode and size" "600 0" "$(stat -c '%a %s' "$trace")"
+check_eq "it is not listed" "" "$(find "$m/.rowfs" -name trace)"
+fail_with "it cannot be written" - 'not permitted' put "$trace" x
+
+# traced COMMAND…: the lines of the trace that the command makes.
+traced() {
+	local fd
+	exec {fd}<"$trace"
+	"$@" >/dev/null 2>&1
+	stat "$m/coded/.none" >/dev/null 2>&1
+	timeout 20 jq -nc 'label $out | inputs | if .error == "ENOENT" and .table == "coded" then break $out else . end' <&"$fd"
+	exec {fd}<&-
+}
+put "$m/coded/.rows" '{"key":"x\"y#7","families":{"f":{"q":"value"}}}'
+traced cat "$m/coded/x\"y/7/f/q" >"$TMP/lines"
+check_eq "its members" '["time","pid","command","uid","operation","table","key","rows","bytes","us","error"]' \
+	"$(jq -c 'select(.operation == "read") | keys_unsorted' "$TMP/lines" | head -n 1)"
+check_eq "a read" "[\"cat\",$(id -u),\"coded\",\"x\\\"y#7\",5,null]" \
+	"$(jq -c 'select(.operation == "read") | [.command,.uid,.table,.key,.bytes,.error]' "$TMP/lines")"
+check_eq "the way to it" '["x\"y","x\"y#7"]' \
+	"$(jq -c 'select(.operation == "lookup" and .prefix) | .prefix' "$TMP/lines" | sort -u | jq -sc .)"
+check_eq "its time is now, and its process cat's" true "$(jq -s "
+	all(.[]; .us >= 0 and .us < 60e6 and (now - (.time[:19] + \"Z\" | fromdate)) < 60) and ([.[] | select(.command == \"cat\").pid] | unique | length == 1)" \
+	"$TMP/lines")"
+check_eq "an error" '"ENOENT" "t" null' "$(traced stat "$m/t/.none" | jq -s '.[-1] | .error, .table, .key' | xargs -d '\n')"
+check_eq "written bytes" 70000 "$(traced cp <(head -c 70000 /dev/zero) "$m/t/k/f/big" |
+	jq -s 'map(select(.operation == "write").bytes) | add')"
+check_eq "rows that are read" 3 "$(
+	for key in 1 2 3; do put "$m/t/.rows" "{\"key\":\"r#$key\",\"families\":{\"f\":{\"q\":\"v\"}}}"; done
+	traced cat "$m/t/r/.rows" | jq -s 'map(select(.operation == "read").rows) | add')"
+check_eq "none of its own requests" 0 "$(
+	exec {fd}<"$trace"
+	stat "$trace" >/dev/null
+	timeout 0.3 cat "$trace" >/dev/null
+	timeout 0.3 cat <&"$fd" | grep -cE '"(open|read|getattr|release|flush|poll)".*"table":null')"
+
+# The lines are as many as the metrics count, kind by kind.
+answered() {
+	sed -nE 's/^rowfs_request_duration_seconds_count\{operation="([a-z_]*)"\} (.*)/\1 \2/p' "$m/.rowfs/metrics"
+}
+answered | sort >"$TMP/before"
+traced "$python" -c '
+import os, sys
+t = sys.argv[1]
+for i in range(300):
+    d = f"{t}/n{i % 7}/{i % 3}"
+    os.makedirs(d, exist_ok=True)
+    with open(f"{d}/f/q{i % 5}", "w") as file: file.write("v" * i)
+    os.listdir(t), os.listdir(f"{d}/f"), os.stat(f"{d}/f/q{i % 5}")
+    if i % 10 == 0: os.rename(f"{d}/f/q{i % 5}", f"{d}/f/other"); os.remove(f"{d}/f/other")
+' "$m/t" >"$TMP/lines"
+answered | sort >"$TMP/after"
+for kind in write readdir rename unlink create; do
+	check_eq "one line for each $kind" "$(join -a 2 -e 0 -o 0,1.2,2.2 "$TMP/before" "$TMP/after" | awk -v "k=$kind" '$1 == k { print $3 - $2 }')" \
+		"$(jq -r .operation "$TMP/lines" | grep -cx "$kind")"
+done
+check_eq "many readers see the same" 1 "$(
+	for i in 1 2 3 4 5 6 7 8; do
+		timeout 2 sed '/"unlink"/q' "$trace" | tail -n 1 | grep -c unlink >"$TMP/reader.$i" &
+	done
+	sleep 0.5
+	rm "$m/t/k/f/big"
+	wait
+	cat "$TMP"/reader.* | sort -u)"
+timeout 60 cat "$trace" >"$TMP/rest" &
+reader=$!
+track_pid "$reader"
+sleep 0.3
+ls "$m/t" >/dev/null
+kill "$(mount_pid "$m")"
+check "it ends with the mount" within ended "$reader"
+check "and has its last lines" grep -q '"readdir' "$TMP/rest"
+unmount_store "$m"
+finish
