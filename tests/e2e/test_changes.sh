@@ -150,7 +150,8 @@ range {"dropped":"a#b"}' "$(
 	put "$m/t/a/b/.drop" 'a#b'
 	wait
 	for file in "$TMP"/drop.*; do
-		XX
+		dir=${file##*/drop.?.}
+		sed "s|^|${dir//_//} |" "$file"
 	done)"
 check_eq "a family, the table, the table with its families" '{"dropped":"","family":"i"}
 {"dropped":""}
