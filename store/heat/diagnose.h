@@ -3,20 +3,21 @@
  * The diagnosis of a heat map: the known patterns that its values show. It looks at the map alone,
  * and only at the time that was counted. A map of full resolution gives the best one.
  *
- * The thresholds, all in store/heat/diagnose.c:
+ * The thresholds, all in store/heat/diagnose.c; shares are of the map's total:
  *
- *   little      fewer than 100 operations, or fewer than 5 columns counted: no other finding
- *   hot row     one row has 20 % of the total
- *   sequential  in 60 % of the columns with values, and 8 or more, half of the values lie in a
- *               sixteenth of the ranges around their median; the median's correlation with time is
- *               0.9 or more, and it has 5 places or more
- *   hot prefix  keys that begin with the same bytes have 30 % of the total, without hot rows, and
- * four times as much as if each prefix had as much as those beside it; and half of that share in
- * half of the columns scans       3 or more times, one or more neighbouring columns have three
- * times the median of all columns, and in one of them 60 % of the ranges have twice their average;
- * the time from one to the next is the same within a quarter or one column for 70 % of them;
- *               together they have 25 % of the total
- *   slow        of latency: a range has four times the mean of all
+ *   little      fewer than 100 operations, or than 5 columns counted; there is no other finding
+ *   hot row     one row has 20 %
+ *   sequential  half of a column's values lie in a sixteenth of the ranges around its median,
+ *               in 60 % of the columns with values, and in 8 or more; these medians have 5
+ *               places or more, and a correlation with time of 0.9 or more
+ *   hot prefix  keys that begin with the same bytes have 30 %, hot rows left out; that is four
+ *               times as much as if each prefix had as much as those beside it; in half of the
+ *               columns they have at least half of that share
+ *   scans       3 times or more, neighbouring columns have three times the median of all
+ *               columns, and 60 % of the ranges have twice their average in one of them; 70 %
+ *               of the times between are alike, within a quarter or a column; together they
+ *               have 25 %
+ *   slow        of latency: a range has four times the mean
  *   even        none of these, and no range has more than four times the mean
  *   mixed       none of these
  */
