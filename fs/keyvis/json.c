@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A map with the members of Spanner's key visualizer: VisualizationData of the Cloud Spanner API
- * (https://cloud.google.com/spanner/docs/reference/rest/v1/scans), with startTime and endTime of
- * its ScanData beside them.
+ * A map with the members of Spanner's key visualizer: VisualizationData of the Cloud Spanner API,
+ * version 1, with startTime and endTime of its ScanData beside them. Its definition is in
+ * https://googleapis.dev/ruby/google-apis-spanner_v1/v0.26.0/Google/Apis/SpannerV1/VisualizationData.html
  *
- *   endKeyStrings   the end of each range, not in it; the last one is "", behind the last key
- *   indexedKeys     the hottest ranges
- *   prefixNodes     the table, and the prefixes below it; endIndex is that of the last range
- *   metrics         one. matrix.rows are ranges, cols their values by time; indexedHotKeys gives
- * for a column, and in it for a range, the index in indexedKeys diagnosticMessages  the diagnosis
+ *   endKeyStrings       the end of each range, not in it; the last one is "", behind all keys
+ *   indexedKeys         the hottest ranges
+ *   prefixNodes         the table, and the prefixes below it; endIndex is that of a last range
+ *   metrics             one: matrix.rows are ranges, cols their values by time; indexedHotKeys
+ *                       has by column, and in that by range, an index in indexedKeys
+ *   diagnosticMessages  the diagnosis
  *
  * Members of rowfs's own: table, and stepSeconds, the time of a column.
  */

@@ -53,7 +53,7 @@ static void picture_history(struct keyvis_picture *picture)
 	keyvis_span(map->step * (int64_t)map->columns, window);
 	if (picture->columns == 0)
 		snprintf(picture->history, room,
-			 "Counting has just begun: the first column appears after %d minute.", 1);
+			 "Counting has just begun: the first column appears within a minute.");
 	else if (map->largest == 0)
 		used = (size_t)snprintf(picture->history, room,
 					"The map is empty: no %s were counted in this time.",
