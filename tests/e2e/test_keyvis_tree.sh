@@ -143,7 +143,7 @@ remount -o keyvis=on
 says "t 60 ops" "$K/t/ops.json"
 remount -o keyvis=off
 none "without it there is none" "$K"
-lists "nor is it listed" "$m/.rowfs" advice advice.json engine errors gc help metrics schema.json version
+check_eq "nor is it listed, as the others are" "0 1" "$(entries "$m/.rowfs" | grep -cx keyvis) $(entries "$m/.rowfs" | grep -cx metrics)"
 fail_with "it is made neither" - "$no" mkdir "$K"
 fail_with "keyvis is on or off" 2 'keyvis=maybe: its value must be on or off' \
 	"$BUILD/rowfs" -o keyvis=maybe "$TMP/none" "$TMP/none.m"
