@@ -256,8 +256,8 @@ crash: all ## cuts the power N times (default: 500) under a load, kills as often
 	BUILD=$(BUILD) tests/crash/test_full.sh large
 
 # The tests that have threads meet.
-TSAN_UNIT := store_threads heat_threads store_gc drop_crash store_batch store_random sync leveldb_chunks leveldb_manual metrics lead node
-TSAN_E2E  := stress soak
+TSAN_UNIT := ring feed store_threads heat_threads store_gc drop_crash store_batch store_random sync leveldb_chunks leveldb_manual metrics lead node
+TSAN_E2E  := stress soak live changes
 
 tsan: deps ## runs the tests of threads with ThreadSanitizer
 	$(MAKE) $(JOBS) SANITIZE=thread BUILD=$(BUILD)/tsan all unit-programs
@@ -272,10 +272,10 @@ fuzz: ## runs the fuzz targets for T seconds altogether (default 60); what fails
 bench: $(BUILD)/bench/bench_table $(BUILD)/bench/null $(BUILD)/rowfs ## measures speed, as a table of ratios (docs/performance.md); larger: SCALE=full
 	$<
 
-bench-more: $(filter-out %/bench_table,$(BENCHES)) bench-beside bench-views ## the other benchmarks; bench-gc: one of them
+bench-more: $(filter-out %/bench_table,$(BENCHES)) bench-beside bench-views bench-live ## the other benchmarks; bench-gc: one of them
 	for bench in $(filter %/bench/%,$^); do $$bench || exit 1; done
 
-bench-beside bench-views: all
+bench-beside bench-views bench-live: all
 	tests/bench/$(subst -,_,$@).py $(BUILD)
 
 bench-%: $(BUILD)/bench/bench_% $(BUILD)/rowfs

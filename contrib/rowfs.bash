@@ -185,7 +185,7 @@ _rowfs_views() {
 	name=${word##*/}
 	if [[ $name == .* ]] && _rowfs_has "$directory" .splits; then
 		[[ $word == */* ]] || directory=
-		for form in "${_rowfs_forms[@]}" .rows .keys .count .splits .design; do
+		for form in "${_rowfs_forms[@]}" .rows .keys .count .splits .changes .design; do
 			[[ $form == .* ]] || form=.${form%%/*}/
 			[[ $form == */ || $1 != cd ]] || continue
 			[[ $form != @(.raw/|.design) ]] || _rowfs_has "$directory" .design || continue

@@ -169,7 +169,8 @@ int wcs_change_read(struct wcs_change_reader *reader, void *buf, size_t len, siz
 /*
  * Calls changed for each mutation and move in the table that a call of this process commits from
  * here on, for the changes of one row in their order. The callback takes over the change; NULL:
- * there was no memory for it, or its values could not be read. It holds up the commit, whose rows
+ * there was no memory for it, its values could not be read, or without those over WCS_VALUE_INLINE
+ * it has more than 64 MiB. It holds up the commit, whose rows
  * are locked: it must be short, and may call nothing of the store but wcs_change_hold and
  * wcs_change_free. The collector's deletes and drops are no changes. watch, one for a table, stays
  * valid until the store is closed; NULL ends it, but for calls under way.

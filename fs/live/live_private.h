@@ -75,6 +75,16 @@ struct live_file {
 void live_push(struct live *live, struct ring *ring, const void *topic, bool subtree,
 	       struct wcs_change *change);
 
+/* Returns a reference to the file; the last one frees it. */
+void live_put(struct live_file *file);
+
+/* ---- live_wait.c ---- */
+/* Starts the thread that answers waiters, if it does not run. False: it cannot. Lock: the live's.
+ */
+bool live_start(struct live *live);
+/* No POLL of the file waits from here on. */
+void live_forget(struct live_file *file);
+
 /* ---- live_file.c ---- */
 /* Copies up to len bytes from the offset on; *got is 0 if there are none yet. -ESPIPE: they are no
  * longer kept; or an error of the line. */

@@ -35,7 +35,7 @@ enum control {
 	CONTROL_ADVICE,	   /* /.rowfs/advice */
 	CONTROL_FINDINGS,  /* /.rowfs/advice.json */
 	CONTROL_HEAT,	   /* /.rowfs/keyvis/T/ops.txt, 4d/ops.txt */
-	CONTROL_TRACE,	   /* /.rowfs/trace, which is not listed: who reads it waits */
+	CONTROL_TRACE,	   /* /.rowfs/trace, which is not listed, because its readers wait */
 	CONTROL_CHANGES,   /* .changes in T and below */
 };
 

@@ -24,7 +24,8 @@
 
 #include "lib/grow.h"
 
-enum { FEED_ROOM = 512 }; /* of a line, at first */
+enum { FEED_ROOM = 512 };    /* of a line, at first */
+#define FEED_MAX (64u << 20) /* bytes of a line, without its large values */
 
 struct feed_value {
 	size_t at; /* its place in the text */
@@ -116,7 +117,9 @@ struct feed {
 static int feed_room(struct feed *feed, size_t most)
 {
 	struct wcs_text *text = &feed->change->text;
-	int rc = grow(&text->bytes, &text->room, text->len + most, FEED_ROOM, 1);
+	int rc = text->len > FEED_MAX
+			 ? -EFBIG
+			 : grow(&text->bytes, &text->room, text->len + most, FEED_ROOM, 1);
 
 	if (rc == 0)
 		wcs_row_write_to(&feed->writer, (unsigned char *)text->bytes + text->len);
