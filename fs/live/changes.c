@@ -22,6 +22,11 @@ static bool is_below(struct wcs_slice key, struct wcs_slice above, unsigned char
 	       (key.len == above.len || bytes[above.len] == delimiter);
 }
 
+bool changes_stale(const struct live_file *file)
+{
+	return (file->keyed || file->chain) && wcs_table_layout(file->table) != file->layout;
+}
+
 static bool changes_wants(const struct ring_reader *reader, const struct ring_line *line)
 {
 	const struct live_file *file =
@@ -32,7 +37,7 @@ static bool changes_wants(const struct ring_reader *reader, const struct ring_li
 	if (line->topic != file->table)
 		return false;
 	key = line->change ? wcs_change_key(line->change) : (struct wcs_slice){NULL, 0};
-	if (!key.data) /* of all rows, or of one that is not known */
+	if (!key.data || changes_stale(file)) /* of all rows, or of one that is not known */
 		return true;
 	if (file->keyed && !is_below(key, root, file->delimiter) &&
 	    !(line->subtree && is_below(root, key, file->delimiter)))
@@ -58,6 +63,7 @@ int changes_open(struct fs *fs, struct live_file *file)
 	file->table = pos.table;
 	file->keyed = pos.depth > 0;
 	file->delimiter = pos.delimiter;
+	file->layout = wcs_table_layout(pos.table);
 	file->chain = wcs_chain_hold(chain);
 	file->key_len = pos.key_len;
 	memcpy(file->key, pos.key, pos.key_len);

@@ -3,7 +3,8 @@
  * Live files: /.rowfs/trace, a line for each answered request, and .changes, a line for each
  * committed change of a row. An open file has a place of its own in its feed; its first line is the
  * next one after the open. A read waits for a line and takes no thread meanwhile; a signal ends it.
- * At the end of the mount a reader gets the lines that are left, and then the end of the file.
+ * At the end of the mount a read that waits gets the end of the file. ESTALE: the table's delimiter
+ * or key design has changed, and the file is about a part of its keys.
  *
  * Offsets count the bytes that the open file has read. A reader can seek back by up to 1 MiB (as
  * head and `while read` do). A program that has sought to the end, as `tail -f` does, no longer

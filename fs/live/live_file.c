@@ -23,7 +23,7 @@ void live_file_clear(struct live_file *file)
 	pthread_mutex_destroy(&file->lock);
 }
 
-/* Begins the next line. False: there is none. */
+/* Begins the next line. False: there is none, or an error. */
 static bool file_begin(struct live_file *file)
 {
 	struct wcs_change *change;
@@ -31,6 +31,10 @@ static bool file_begin(struct live_file *file)
 	char text[64];
 	int len;
 
+	if (file->error == 0 && changes_stale(file))
+		file->error = -ESTALE;
+	if (file->error != 0)
+		return false;
 	change = ring_take(file->ring, &file->reader, &lost);
 	if (lost > 0) {
 		len = snprintf(text, sizeof(text), "{\"lost\":%" PRIu64 "}\n", lost);
@@ -47,14 +51,13 @@ static bool file_begin(struct live_file *file)
 /* Makes the next bytes, up to len. Lock: the file's. */
 static size_t file_make(struct live_file *file, char *buf, size_t len)
 {
-	size_t count = 0, got;
+	size_t count = 0, got = 0;
 
-	while (count < len && file->error == 0 && (file->in_line || file_begin(file))) {
+	while (count < len && (file->in_line || file_begin(file))) {
 		file->error = wcs_change_read(file->lines, buf + count, len - count, &got);
-		if (file->error != 0)
-			break;
-		file->in_line = got > 0;
-		count += got;
+		file->in_line = file->error == 0 && got > 0;
+		if (file->error == 0)
+			count += got;
 	}
 	return count;
 }
@@ -120,7 +123,8 @@ bool live_file_ready(struct live_file *file)
 	bool ready;
 
 	pthread_mutex_lock(&file->lock);
-	ready = file->error != 0 || file->in_line || file_begin(file);
+	ready = file->in_line || file_begin(file) || file->error != 0;
+	atomic_store(&file->end, file->made + file->in_line);
 	pthread_mutex_unlock(&file->lock);
 	return ready;
 }

@@ -56,6 +56,7 @@ struct live_file {
 	bool keyed;		 /* those of this key and below it; else all */
 	unsigned char delimiter;
 	struct wcs_chain *chain; /* of these, the ones in its range; NULL: all */
+	uint32_t layout;	 /* the table's, of key and chain */
 	size_t key_len;
 	char key[WCS_ROW_KEY_MAX];
 
@@ -100,6 +101,8 @@ void live_file_clear(struct live_file *file);
 /* ---- changes.c ---- */
 /* Sets the rows of the file by its node. Errors as of live_open. */
 int changes_open(struct fs *fs, struct live_file *file);
+/* Has the table other keys than at the open, so that the rows of the file are not known? */
+bool changes_stale(const struct live_file *file);
 /* For the watch of a table. */
 void changes_told(void *ctx, const struct wcs_table *table, struct wcs_change *change);
 

@@ -39,7 +39,7 @@ for case in \
 	"a write of a version|put $m/t/a/b/f/r@/7 v|$(
 		)"'{"key":"a#b","families":{"f":{"r":[{"ts":7,"value":"v\n"}]}}}' \
 	"rm|rm $m/t/a/b/f/r|"'{"key":"a#b","delete":{"f":{"r":true}}}' \
-	"mkdir|mkdir $m/t/new|" \
+	"a look|test -e $m/t/new|" \
 	"a refused line|fail_with refused - . put $m/t/.row {}|" \
 	"another table|put $m/o/a/f/q v|"; do
 	IFS='|' read -r name command line <<<"$case"
@@ -77,6 +77,15 @@ done
 for path in "$m/t/a/b/f/.changes" "$m/.changes" "$m/.versions/t/.changes"; do
 	none "${path#"$m/"} is no name" "$path"
 done
+
+check_eq "another delimiter: a prefix is another one, a table is not" 'ESTALE a|b' "$(
+	mkdir "$m/w"
+	mkdir "$m/w/.families/f"
+	python '
+part, whole = os.open(a[0] + "/a/.changes", os.O_RDONLY), os.open(a[0] + "/.changes", os.O_RDONLY)
+put(a[0] + "/.delimiter", "|")
+put(a[0] + "/.rows", json.dumps({"key": "a|b", "families": {"f": {"q": "v"}}}))
+print(error(os.read, part, 100), json.loads(os.read(whole, 1000))["key"])' "$m/w")"
 
 # ---- Restarts ----------------------------------------------------------------------------------
 
