@@ -16,18 +16,9 @@
 #define WCS_NOTE_COLLECTOR 0u /* the collector's place */
 #define WCS_NOTE_HEAT	   1u /* and on: the heat map's records */
 
-struct heat_axis;    /* store/heat/heat_private.h */
+struct heat_scan;    /* store/heat/heat_count.h */
 struct wcs_view;     /* store/policy/view.h */
 struct wcs_policies; /* the same */
-
-/* The rows that a scan read and that are not counted yet: they are in one range of the axis. */
-struct wcs_scan_heat {
-	struct heat_axis *axis; /* NULL: no row was read */
-	size_t range;
-	struct wcs_slice end; /* of the range */
-	uint64_t rows;
-	bool jumped; /* the next row may be before the range */
-};
 
 /* The first member of every engine's own struct, so that the layer above finds the engine. */
 struct wcs_scan {
@@ -35,7 +26,7 @@ struct wcs_scan {
 	struct wcs_policies *policies; /* the layer above holds them while it is open */
 	struct wcs_filter *filter;     /* the same; NULL: the caller does */
 	struct wcs_table *table;       /* the same, for its design of keys */
-	struct wcs_scan_heat heat;     /* the same, see heat/count.c */
+	struct heat_scan *heat;	       /* the same; NULL: no row was read, or none counts */
 };
 struct wcs_value {
 	const struct wcs_backend *backend;

@@ -113,7 +113,7 @@ static int scan_start(struct wcs_table *table, const struct wcs_range *ranges, s
 	(*scan)->policies = wcs_policies_hold(table->policies);
 	(*scan)->table = table_hold(table);
 	(*scan)->filter = copy;
-	(*scan)->heat = (struct wcs_scan_heat){.jumped = true};
+	(*scan)->heat = NULL;
 	return 0;
 }
 
@@ -153,8 +153,9 @@ int wcs_scan_next(struct wcs_scan *scan, struct wcs_cell *cell)
 
 	store_rows_read += rc > 0 && cell->differs == WCS_PART_ROW;
 	/* Of a chain chain_scan.c counts. */
-	if (rc > 0 && scan->filter->chain == NULL && !scan->filter->uncounted)
-		heat_count_cell(scan, wcs_table_keys(scan->table), cell);
+	if (rc > 0 && cell->differs == WCS_PART_ROW && scan->filter->chain == NULL &&
+	    !scan->filter->uncounted)
+		heat_count_row(scan, wcs_table_keys(scan->table), cell->row);
 	return rc;
 }
 
@@ -162,8 +163,6 @@ int wcs_scan_seek(struct wcs_scan *scan, struct wcs_slice row)
 {
 	int rc = store_check_slice(row, WCS_ROW_KEY_MAX + 1);
 
-	if (rc == 0 && scan->backend != NULL)
-		scan->heat.jumped = true;
 	return rc == 0 && scan->backend != NULL ? scan->backend->scan_seek(scan, row) : rc;
 }
 

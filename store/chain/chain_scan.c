@@ -260,6 +260,12 @@ static bool wanted_ends(const struct chain_scan *scan, const struct wcs_cell *ce
 			     wcs_slice_compare(cell->qualifier, wanted->qualifier_to) >= 0);
 }
 
+/* Is it the first cell of a row? That of a row which was looked into comes twice. */
+static bool is_another_row(const struct chain_scan *scan, const struct wcs_cell *cell)
+{
+	return cell->differs == WCS_PART_ROW && !(scan->inside && is_row(scan, cell->row));
+}
+
 /* Whether the cell is given: 1, 0 or an error. *skip: as in steps_enter. */
 static int scan_takes(struct chain_scan *scan, const struct wcs_cell *cell, enum wcs_part *skip)
 {
@@ -268,7 +274,7 @@ static int scan_takes(struct chain_scan *scan, const struct wcs_cell *cell, enum
 	*skip = WCS_PART_TS;
 	if (cell->differs < WCS_PART_TS)
 		scan->fitting = 0;
-	if (cell->differs == WCS_PART_ROW && !(scan->inside && is_row(scan, cell->row))) {
+	if (is_another_row(scan, cell)) {
 		rc = row_key_passes(scan, cell->row);
 		if (rc == 0)
 			*skip = WCS_PART_ROW;
@@ -296,8 +302,8 @@ static int scan_step(struct chain_scan *scan, struct wcs_cell *cell)
 		*cell = scan->next;
 	else
 		rc = scan->of->backend->scan_next(scan->of, cell);
-	if (rc > 0)
-		heat_count_cell(&scan->base, scan->keys, cell);
+	if (rc > 0 && is_another_row(scan, cell))
+		heat_count_row(&scan->base, scan->keys, cell->row);
 	return rc;
 }
 

@@ -6,20 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct heat_axis *heat_axis_new(void)
+void heat_axis_free(struct heat_axis *axis)
 {
-	struct heat_axis *axis = calloc(1, sizeof(*axis));
-
 	if (axis != NULL)
-		axis->references = 1;
-	return axis;
-}
-
-void heat_axis_drop(struct heat_axis *axis)
-{
-	if (axis == NULL || atomic_fetch_sub(&axis->references, 1) > 1)
-		return;
-	heat_arena_free(&axis->bytes);
+		heat_arena_free(&axis->bytes);
 	free(axis);
 }
 
@@ -46,29 +36,33 @@ const struct heat_part *heat_axis_part(const struct heat_axis *axis, uint32_t ta
 	return at < axis->part_count && axis->parts[at].table == table ? &axis->parts[at] : NULL;
 }
 
-void heat_axis_add(struct heat_axis *axis, uint32_t table, const struct heat_rows *rows)
+bool heat_axis_full(const struct heat_axis *axis)
 {
-	size_t at = axis_at(axis, table), count = axis->count;
+	return axis->part_count == WCS_TABLES_MAX || axis->count == HEAT_RANGES;
+}
+
+void heat_axis_add(struct heat_axis *axis, uint32_t table, unsigned char delimiter,
+		   const struct heat_rows *rows)
+{
+	size_t at = axis_at(axis, table), first = axis->count;
+	size_t count = rows != NULL ? rows->count : 1;
 	struct heat_part *part = &axis->parts[at];
 
-	if (axis->part_count == WCS_TABLES_MAX || count == HEAT_RANGES)
+	if (heat_axis_full(axis) || heat_axis_part(axis, table) != NULL)
 		return;
-	for (size_t i = 0; i < rows->count && count < HEAT_RANGES; i++) {
-		struct heat_row *range = &axis->ranges[count];
+	for (size_t i = 0; i < count && axis->count < HEAT_RANGES; i++) {
+		struct heat_row *range = &axis->ranges[axis->count];
 
-		range->weight = rows->rows[i].weight;
-		range->start = heat_arena_copy(&axis->bytes, rows->rows[i].start, 0);
+		range->weight = rows != NULL ? rows->rows[i].weight : 0;
+		range->start = i > 0 ? heat_arena_copy(&axis->bytes, rows->rows[i].start, 0)
+				     : (struct wcs_slice){"", 0};
 		if (range->start.data == NULL)
 			break;
-		count++;
+		axis->count++;
 	}
-	if (count == axis->count)
-		return;
-	memmove(part + 1, part, (axis->part_count - at) * sizeof(*part));
-	*part = (struct heat_part){table, (uint32_t)axis->count, (uint32_t)(count - axis->count),
-				   rows->delimiter};
-	axis->part_count++;
-	axis->count = count;
+	memmove(part + 1, part, (axis->part_count++ - at) * sizeof(*part));
+	*part = (struct heat_part){table, (uint32_t)first, (uint32_t)(axis->count - first),
+				   delimiter};
 }
 
 size_t heat_axis_find(const struct heat_axis *axis, const struct heat_part *part,

@@ -6,7 +6,7 @@
  */
 #include "store/heat/heat_private.h"
 
-#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 void heat_shards_lock(struct heat *heat)
@@ -40,28 +40,22 @@ static struct heat_shard *shard_lock(struct heat *heat)
 static struct heat_shard *shard_enter(struct heat *heat, const struct wcs_table *table,
 				      const struct heat_part **part)
 {
-	struct heat_shard *shard = shard_lock(heat);
-	struct heat_rows all;
+	for (bool added = false;; added = true) {
+		struct heat_shard *shard = shard_lock(heat);
+		bool full = heat_axis_full(heat->axis);
 
-	*part = heat_axis_part(heat->axis, table->id);
-	if (*part != NULL)
-		return shard;
-	pthread_mutex_unlock(&shard->lock);
-	if (heat_rows_init(&all, table->delimiter) != 0)
-		return NULL;
-	pthread_mutex_lock(&heat->lock);
-	heat_shards_lock(heat);
-	if (heat_axis_part(heat->axis, table->id) == NULL)
-		heat_axis_add(heat->axis, table->id, &all);
-	heat_shards_unlock(heat);
-	pthread_mutex_unlock(&heat->lock);
-	heat_rows_free(&all);
-	shard = shard_lock(heat);
-	*part = heat_axis_part(heat->axis, table->id);
-	if (*part != NULL)
-		return shard;
-	pthread_mutex_unlock(&shard->lock);
-	return NULL;
+		*part = heat_axis_part(heat->axis, table->id);
+		if (*part != NULL)
+			return shard;
+		pthread_mutex_unlock(&shard->lock);
+		if (full || added)
+			return NULL;
+		pthread_mutex_lock(&heat->lock);
+		heat_shards_lock(heat);
+		heat_axis_add(heat->axis, table->id, table->delimiter, NULL);
+		heat_shards_unlock(heat);
+		pthread_mutex_unlock(&heat->lock);
+	}
 }
 
 /* xorshift64* (Vigna, "An experimental exploration of Marsaglia's xorshift generators", 2016). */
@@ -192,50 +186,39 @@ void heat_count_mutations(struct wcs_table *table, const struct wcs_entry *entri
 
 /* ---- Scans ------------------------------------------------------------------------------- */
 
-/* Counts the rows that the scan read in its range. key: its last row, or data NULL. Then, with a
- * key, puts the scan into the range of that key. */
-static void scan_flush(struct heat *heat, struct wcs_scan *scan, struct wcs_slice key, bool enters)
+static struct wcs_slice scan_copy(unsigned char *to, struct wcs_slice key)
 {
-	const struct heat_counts one = {.reads = 1}, all = {.reads = scan->heat.rows};
-	const struct heat_axis *axis = scan->heat.axis;
-	const struct heat_part *part;
-	struct heat_shard *shard = shard_enter(heat, scan->table, &part);
-	size_t at = scan->heat.range;
+	if (key.data == NULL)
+		return key;
+	memcpy(to, key.data, key.len);
+	return (struct wcs_slice){to, key.len};
+}
 
+/* Counts the rows that the scan read in its range. key: its last row, or data NULL. Then, if it
+ * enters another one, puts the scan into the range of that key. */
+static void scan_flush(struct heat *heat, struct wcs_scan *of, struct wcs_slice key, bool enters)
+{
+	struct heat_scan *scan = of->heat;
+	const struct heat_counts one = {.reads = 1}, all = {.reads = scan->rows};
+	const struct heat_part *part;
+	struct heat_shard *shard = shard_enter(heat, of->table, &part);
+
+	scan->rows = 0;
 	if (shard == NULL)
 		return;
 	if (all.reads > 0) {
-		if (axis != heat->axis)
-			at = heat_axis_find(heat->axis, part, axis->ranges[at].start);
-		heat_counts_add(&shard->counts[at], &all);
+		heat_counts_add(&shard->counts[heat_axis_find(heat->axis, part, scan->start)],
+				&all);
 		if (key.data != NULL)
-			shard_offer_several(shard, scan->table->id, key, &one, all.reads);
-		scan->heat.rows = 0;
+			shard_offer_several(shard, of->table->id, key, &one, all.reads);
 	}
 	if (enters) {
-		if (axis != heat->axis) {
-			heat_axis_drop(scan->heat.axis);
-			scan->heat.axis = heat->axis;
-			atomic_fetch_add(&heat->axis->references, 1);
-		}
-		scan->heat.range = heat_axis_find(heat->axis, part, key);
-		scan->heat.end = heat_axis_end(heat->axis, part, scan->heat.range);
+		size_t at = heat_axis_find(heat->axis, part, key);
+
+		scan->start = scan_copy(scan->bytes[0], heat->axis->ranges[at].start);
+		scan->end = scan_copy(scan->bytes[1], heat_axis_end(heat->axis, part, at));
 	}
 	pthread_mutex_unlock(&shard->lock);
-}
-
-/* Is the scan still in its range? Only a seek, a scan in reverse order and one that merges buckets
- * leave it at its start. */
-static bool scan_stays(struct wcs_scan *scan, const struct wcs_keys *keys, struct wcs_slice key)
-{
-	const struct heat_axis *axis = scan->heat.axis;
-
-	if (axis == NULL || heat_compare_ends(key, scan->heat.end) >= 0)
-		return false;
-	if (!scan->heat.jumped)
-		return true;
-	scan->heat.jumped = scan->filter->reverse || wcs_keys_salted(keys);
-	return wcs_slice_compare(axis->ranges[scan->heat.range].start, key) <= 0;
 }
 
 void heat_count_scanned(struct wcs_scan *scan, const struct wcs_keys *keys, struct wcs_slice row)
@@ -243,17 +226,28 @@ void heat_count_scanned(struct wcs_scan *scan, const struct wcs_keys *keys, stru
 	struct heat *heat = scan->table->store->heat;
 	unsigned char bytes[WCS_ROW_KEY_MAX];
 	struct wcs_slice key = wcs_keys_stored(keys, row, bytes);
-	bool first = scan->heat.axis == NULL;
+	bool first = scan->heat == NULL;
 
-	if (!scan_stays(scan, keys, key))
+	if (first) {
+		scan->heat = malloc(sizeof(*scan->heat));
+		if (scan->heat == NULL)
+			return;
+		scan->heat->rows = 0;
+		scan->heat->start = scan->heat->end = (struct wcs_slice){"", 0}; /* no range */
+	}
+	/* A seek, an order in reverse and a merge of buckets leave a range at its start. */
+	if (heat_compare_ends(key, scan->heat->end) >= 0 ||
+	    wcs_slice_compare(key, scan->heat->start) < 0)
 		scan_flush(heat, scan, key, true);
-	if (++scan->heat.rows == HEAT_SEVERAL || first)
+	if (++scan->heat->rows == HEAT_SEVERAL || first)
 		scan_flush(heat, scan, key, false);
 }
 
 void heat_count_close(struct wcs_scan *scan)
 {
-	if (scan->heat.rows > 0)
+	if (scan->heat == NULL)
+		return;
+	if (scan->heat->rows > 0)
 		scan_flush(scan->table->store->heat, scan, (struct wcs_slice){NULL, 0}, false);
-	heat_axis_drop(scan->heat.axis);
+	free(scan->heat);
 }

@@ -20,7 +20,7 @@
 
 /* The counts of all shards since the last fold, and the axis that they are of. */
 struct drained {
-	struct heat_axis *axis;
+	const struct heat_axis *axis;
 	struct heat_counts *counts;
 	struct heat_sample *samples; /* ascending */
 	size_t sample_count;
@@ -34,7 +34,6 @@ static void drained_free(struct drained *drained)
 	free(drained->counts);
 	free(drained->samples);
 	free(drained->entries);
-	heat_axis_drop(drained->axis);
 }
 
 /* Adds the entry's counts to those of the same key. */
@@ -86,14 +85,11 @@ static void drained_take(struct drained *drained, struct heat_shard *shard)
 static int drained_init(struct drained *drained, struct heat *heat)
 {
 	*drained = (struct drained){.axis = heat->axis};
-	atomic_fetch_add(&heat->axis->references, 1);
 	drained->counts = calloc(HEAT_RANGES, sizeof(*drained->counts));
 	drained->samples = malloc((size_t)HEAT_SHARDS * HEAT_SAMPLES * sizeof(*drained->samples));
 	drained->entries = malloc((size_t)HEAT_SHARDS * HEAT_HOT * sizeof(*drained->entries));
-	if (drained->counts == NULL || drained->samples == NULL || drained->entries == NULL) {
-		drained_free(drained);
+	if (drained->counts == NULL || drained->samples == NULL || drained->entries == NULL)
 		return -ENOMEM;
-	}
 	for (size_t i = 0; i < HEAT_SHARDS; i++)
 		drained_take(drained, &heat->shards[i]);
 	qsort(drained->samples, drained->sample_count, sizeof(*drained->samples), sample_compare);
@@ -305,6 +301,34 @@ static int fold_hot(struct drained *drained, struct heat_record *record)
 
 /* ---- The next axis ----------------------------------------------------------------------- */
 
+/* The tables of the store, by number. */
+struct live {
+	size_t count;
+	uint32_t tables[WCS_TABLES_MAX];
+};
+
+static int live_compare(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static void live_read(struct wcs_store *store, struct live *live)
+{
+	pthread_rwlock_rdlock(&store->lock);
+	live->count = store->table_count;
+	for (size_t i = 0; i < live->count; i++)
+		live->tables[i] = store->tables[i]->id;
+	pthread_rwlock_unlock(&store->lock);
+	qsort(live->tables, live->count, sizeof(live->tables[0]), live_compare);
+}
+
+static bool live_has(const struct live *live, uint32_t table)
+{
+	return bsearch(&table, live->tables, live->count, sizeof(table), live_compare) != NULL;
+}
+
 /* The ranges of a table: those it has, and the spans seen. */
 static int axis_rows(const struct heat_axis *axis, const struct heat_part *part,
 		     const struct heat_spans *seen, double decay, struct heat_rows *rows)
@@ -327,76 +351,79 @@ static int axis_rows(const struct heat_axis *axis, const struct heat_part *part,
 	return rc;
 }
 
-/* Moves counts of the old axis, which came meanwhile, to the new one. The caller holds the locks of
- * the shards. */
-static void axis_move(struct heat *heat, const struct heat_axis *next)
+/* Puts the counts of the shard, which came meanwhile, into the ranges of the next axis. room: for
+ * as many ranges. */
+static void axis_move(struct heat_shard *shard, const struct heat_axis *axis,
+		      struct heat_axis *next, struct heat_counts *room)
 {
-	const struct heat_axis *axis = heat->axis;
-	struct heat_counts moved[HEAT_TABLE_RANGES];
+	memset(room, 0, HEAT_RANGES * sizeof(*room));
+	for (size_t p = 0; p < axis->part_count; p++) {
+		const struct heat_part *from = &axis->parts[p], *part;
 
-	for (size_t i = 0; i < HEAT_SHARDS; i++) {
-		struct heat_counts *counts = heat->shards[i].counts;
-		size_t found = 0;
-		struct heat_counts *to[HEAT_TABLE_RANGES];
-
-		for (size_t p = 0; p < axis->part_count; p++) {
-			const struct heat_part *from = &axis->parts[p];
-			const struct heat_part *part = heat_axis_part(next, from->table);
-
-			for (size_t at = from->first; at < from->first + from->count; at++) {
-				if (heat_counts_ops(&counts[at]) == 0)
-					continue;
-				if (part != NULL && found < HEAT_TABLE_RANGES) {
-					moved[found] = counts[at];
-					to[found++] = &counts[heat_axis_find(
-						next, part, axis->ranges[at].start)];
-				}
-				counts[at] = (struct heat_counts){0, 0, 0, 0, 0};
-			}
+		for (size_t at = from->first; at < from->first + from->count; at++) {
+			if (heat_counts_ops(&shard->counts[at]) == 0)
+				continue;
+			heat_axis_add(next, from->table, from->delimiter, NULL);
+			part = heat_axis_part(next, from->table);
+			if (part != NULL)
+				heat_counts_add(
+					&room[heat_axis_find(next, part, axis->ranges[at].start)],
+					&shard->counts[at]);
 		}
-		for (size_t k = 0; k < found; k++)
-			heat_counts_add(to[k], &moved[k]);
 	}
+	memcpy(shard->counts, room, HEAT_RANGES * sizeof(*room));
 }
 
-/* Divides the axis anew. The caller holds the lock. */
-static int axis_next(struct heat *heat, const struct heat_record *seen, uint64_t ops, double decay)
+/* Adds the ranges that a table has in the next axis. total: of the weights of all tables. */
+static int axis_take(struct heat_axis *next, const struct heat_axis *axis,
+		     const struct heat_part *part, const struct heat_spans *seen, double decay,
+		     double total)
 {
-	const struct heat_axis *axis = heat->axis;
-	struct heat_axis *next = heat_axis_new(), *last;
+	double weight = 0, room = HEAT_RANGES - WCS_TABLES_MAX;
+	struct heat_rows rows;
+	int rc = axis_rows(axis, part, seen, decay, &rows);
+
+	for (size_t at = 0; at < rows.count && rc == 0; at++)
+		weight += rows.rows[at].weight;
+	if (rc == 0 && weight > 0) { /* else it is idle; a count adds it again */
+		room *= weight / total;
+		heat_rows_reduce(&rows,
+				 room < HEAT_TABLE_RANGES ? 1 + (size_t)room : HEAT_TABLE_RANGES);
+		heat_axis_add(next, part->table, part->delimiter, &rows);
+	}
+	heat_rows_free(&rows);
+	return rc;
+}
+
+/* Divides the axis anew, without tables that were removed. The caller holds the lock. */
+static int axis_next(struct heat *heat, const struct heat_record *seen, uint64_t ops, double decay,
+		     const struct live *live)
+{
+	struct heat_axis *axis = heat->axis, *next = calloc(1, sizeof(*next));
+	struct heat_counts *room = malloc(HEAT_RANGES * sizeof(*room));
 	double total = (double)ops;
-	int rc = next != NULL ? 0 : -ENOMEM;
+	int rc = next != NULL && room != NULL ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < axis->count; i++)
 		total += axis->ranges[i].weight * decay;
 	for (size_t i = 0; i < axis->part_count && rc == 0; i++) {
 		const struct heat_part *part = &axis->parts[i];
-		double weight = 0, room = HEAT_RANGES - WCS_TABLES_MAX;
-		struct heat_rows rows;
 
-		rc = axis_rows(axis, part, heat_record_find(seen, part->table), decay, &rows);
-		if (rc == 0) {
-			for (size_t at = 0; at < rows.count; at++)
-				weight += rows.rows[at].weight;
-			room = total > 0 ? room * weight / total : 0;
-			heat_rows_reduce(&rows, room < HEAT_TABLE_RANGES ? 1 + (size_t)room
-									 : HEAT_TABLE_RANGES);
-		}
-		if (rc == 0 && weight > 0) /* else it may be gone; a count adds it again */
-			heat_axis_add(next, part->table, &rows);
-		heat_rows_free(&rows);
+		if (live_has(live, part->table))
+			rc = axis_take(next, axis, part, heat_record_find(seen, part->table), decay,
+				       total);
 	}
-	if (rc != 0) {
-		heat_axis_drop(next);
-		return rc;
+	if (rc == 0) {
+		heat_shards_lock(heat);
+		for (size_t i = 0; i < HEAT_SHARDS; i++)
+			axis_move(&heat->shards[i], axis, next, room);
+		heat->axis = next;
+		heat_shards_unlock(heat);
+		next = axis;
 	}
-	heat_shards_lock(heat);
-	axis_move(heat, next);
-	last = heat->axis;
-	heat->axis = next;
-	heat_shards_unlock(heat);
-	heat_axis_drop(last);
-	return 0;
+	heat_axis_free(next);
+	free(room);
+	return rc;
 }
 
 /* ---- Folding ----------------------------------------------------------------------------- */
@@ -411,91 +438,115 @@ static int64_t fold_slot(const struct heat *heat, int64_t now)
 	return (heat->folded + (half < MINUTE / 2 ? half : MINUTE / 2)) / MINUTE;
 }
 
-/* Adds what was counted to the record of the slot. */
-static int fold_write(struct heat *heat, struct drained *drained, int64_t slot, double decay)
+/* Takes what was counted, and divides the axis anew by it. *seen: an empty record. */
+static int fold_take(struct heat *heat, double decay, const struct live *live,
+		     struct heat_record *seen)
 {
-	struct heat_record parts[3] = {{.count = 0}}, seen = {.count = 0}, sum = {.count = 0};
-	int rc = fold_hot(drained, &parts[0]);
+	struct heat_record parts[2] = {{.count = 0}, {.count = 0}};
+	struct drained drained;
+	int rc;
 
+	pthread_mutex_lock(&heat->lock);
+	rc = drained_init(&drained, heat);
 	if (rc == 0)
-		rc = fold_ranges(drained, &parts[1]);
+		rc = fold_hot(&drained, &parts[0]);
 	if (rc == 0)
-		rc = heat_record_join(&seen, parts, 2);
+		rc = fold_ranges(&drained, &parts[1]);
 	if (rc == 0)
-		rc = heat_keep_read(heat, WCS_HEAT_6H, slot, 0, &parts[2]);
+		rc = heat_record_join(seen, parts, 2);
+	if (rc == 0 && (drained.ops > 0 || heat_axis_full(heat->axis)))
+		rc = axis_next(heat, seen, drained.ops, decay, live);
+	pthread_mutex_unlock(&heat->lock);
+	heat_record_free(&parts[0]);
+	heat_record_free(&parts[1]);
+	drained_free(&drained);
+	return rc;
+}
+
+/* Adds what was counted to the record of the slot. */
+static int fold_write(struct heat *heat, int64_t slot, struct heat_record *seen)
+{
+	struct heat_record parts[2] = {*seen, {.count = 0}}, sum = {.count = 0};
+	int rc = heat_keep_read(heat, WCS_HEAT_6H, slot, 0, &parts[1]);
+
 	if (rc == 0 || rc == -ENOENT)
-		rc = heat_record_join(&sum, parts, 3);
+		rc = heat_record_join(&sum, parts, 2);
 	if (rc == 0)
 		rc = heat_keep_write(heat, WCS_HEAT_6H, slot, &sum);
-	if (rc == 0)
-		rc = axis_next(heat, &seen, drained->ops, decay);
-	for (size_t i = 0; i < 3; i++)
-		heat_record_free(&parts[i]);
-	heat_record_free(&seen);
+	heat_record_free(&parts[1]);
 	heat_record_free(&sum);
 	return rc;
 }
 
-/* The caller holds the lock. */
 static int fold(struct heat *heat)
 {
-	int64_t now = store_now(heat->store), slot = fold_slot(heat, now), last = heat->folded;
-	double decay = slot != heat->folded / MINUTE || now / MINUTE != slot ? DECAY : 1;
-	struct drained drained;
-	int rc = drained_init(&drained, heat);
+	struct heat_record seen = {.count = 0};
+	struct live live;
+	int64_t now, slot, last;
+	int rc;
 
-	if (rc != 0)
-		return rc;
-	if (drained.ops > 0)
-		rc = fold_write(heat, &drained, slot, decay);
-	drained_free(&drained);
+	pthread_mutex_lock(&heat->folding);
+	now = store_now(heat->store);
+	last = heat->folded;
+	slot = fold_slot(heat, now);
+	live_read(heat->store, &live);
+	rc = fold_take(heat, slot != last / MINUTE || now / MINUTE != slot ? DECAY : 1, &live,
+		       &seen);
+	if (seen.count > 0)
+		rc = fold_write(heat, slot, &seen);
+	heat_record_free(&seen);
 	heat->folded = now;
-	if (last > now)
-		last = now;
-	heat_keep_up(heat, last, now);
+	heat_keep_up(heat, last < now ? last : now, now);
+	pthread_mutex_unlock(&heat->folding);
 	return rc;
 }
 
 int wcs_heat_fold(struct wcs_store *store)
 {
-	struct heat *heat = store->heat;
-	int rc;
-
-	if (heat == NULL)
-		return -EOPNOTSUPP;
-	pthread_mutex_lock(&heat->lock);
-	rc = fold(heat);
-	pthread_mutex_unlock(&heat->lock);
-	return rc;
+	return store->heat != NULL ? fold(store->heat) : -EOPNOTSUPP;
 }
 
 /* ---- Starting and stopping --------------------------------------------------------------- */
+
+/* Waits for the end of the minute. Returns false if the store is to be closed. */
+static bool heat_wait(struct heat *heat)
+{
+	bool stop;
+	int rc = 0;
+
+	pthread_mutex_lock(&heat->lock);
+	while (!heat->stop && rc != ETIMEDOUT) {
+		int64_t now = store_now(heat->store);
+		struct timespec end = clock_deadline((MINUTE - now % MINUTE) * 1000);
+
+		rc = pthread_cond_timedwait(&heat->wake, &heat->lock, &end);
+	}
+	stop = heat->stop;
+	pthread_mutex_unlock(&heat->lock);
+	return !stop;
+}
 
 static void *heat_main(void *arg)
 {
 	struct heat *heat = arg;
 
-	pthread_mutex_lock(&heat->lock);
+	pthread_mutex_lock(&heat->folding);
 	heat_keep_up(heat, 0, heat->since);
-	while (!heat->stop) {
-		int64_t now = store_now(heat->store);
-		struct timespec end = clock_deadline((MINUTE - now % MINUTE) * 1000);
-
-		if (pthread_cond_timedwait(&heat->wake, &heat->lock, &end) == ETIMEDOUT)
-			fold(heat);
-	}
+	pthread_mutex_unlock(&heat->folding);
+	while (heat_wait(heat))
+		fold(heat);
 	fold(heat);
-	pthread_mutex_unlock(&heat->lock);
 	return NULL;
 }
 
 static void heat_free(struct heat *heat)
 {
-	heat_axis_drop(heat->axis);
+	heat_axis_free(heat->axis);
 	heat_keep_free(heat);
 	for (size_t i = 0; i < HEAT_SHARDS; i++)
 		pthread_mutex_destroy(&heat->shards[i].lock);
 	pthread_mutex_destroy(&heat->mapping);
+	pthread_mutex_destroy(&heat->folding);
 	pthread_mutex_destroy(&heat->lock);
 	pthread_cond_destroy(&heat->wake);
 	free(heat);
@@ -515,12 +566,13 @@ int heat_start(struct wcs_store *store)
 	heat->in_store = store->engine.local != NULL && !store->options.heat_in_memory;
 	pthread_mutex_init(&heat->lock, NULL);
 	pthread_mutex_init(&heat->mapping, NULL);
+	pthread_mutex_init(&heat->folding, NULL);
 	clock_cond_init(&heat->wake);
 	for (size_t i = 0; i < HEAT_SHARDS; i++) {
 		pthread_mutex_init(&heat->shards[i].lock, NULL);
 		heat->shards[i].random = UINT64_C(0x9e3779b97f4a7c15) * (i + 1);
 	}
-	heat->axis = heat_axis_new();
+	heat->axis = calloc(1, sizeof(*heat->axis));
 	if (!heat_keep_init(heat) || heat->axis == NULL ||
 	    pthread_create(&heat->thread, NULL, heat_main, heat) != 0) {
 		heat_free(heat);

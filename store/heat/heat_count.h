@@ -27,14 +27,20 @@ void heat_count_mutations(struct wcs_table *table, const struct wcs_entry *entri
 			  int64_t began);
 /* A cell was moved within its row. */
 void heat_count_move(struct wcs_table *table, struct wcs_slice row, int64_t began);
-/* A scan read another row; keys as above. */
+
+/* The rows of a scan that are not counted yet: they are in one range. */
+struct heat_scan {
+	uint64_t rows;
+	struct wcs_slice start, end; /* of the range, in bytes; end.data NULL: the table's */
+	unsigned char bytes[2][WCS_ROW_KEY_MAX + 1];
+};
+/* A scan, which one thread uses at a time, read another row; keys as above. */
 void heat_count_scanned(struct wcs_scan *scan, const struct wcs_keys *keys, struct wcs_slice row);
-/* A scan gave a cell. */
-static inline void heat_count_cell(struct wcs_scan *scan, const struct wcs_keys *keys,
-				   const struct wcs_cell *cell)
+static inline void heat_count_row(struct wcs_scan *scan, const struct wcs_keys *keys,
+				  struct wcs_slice row)
 {
-	if (cell->differs == WCS_PART_ROW && scan->table->store->heat != NULL)
-		heat_count_scanned(scan, keys, cell->row);
+	if (scan->table->store->heat != NULL)
+		heat_count_scanned(scan, keys, row);
 }
 /* The scan is closed. */
 void heat_count_close(struct wcs_scan *scan);

@@ -127,18 +127,19 @@ struct heat_part {
 	unsigned char delimiter;
 };
 struct heat_axis {
-	_Atomic uint32_t references;
 	size_t part_count, count;
 	struct heat_part parts[WCS_TABLES_MAX]; /* by table */
 	struct heat_row ranges[HEAT_RANGES];
 	struct heat_arena bytes;
 };
-struct heat_axis *heat_axis_new(void);
-void heat_axis_drop(struct heat_axis *axis);
+void heat_axis_free(struct heat_axis *axis);
 /* The part of a table; NULL: it has none. */
 const struct heat_part *heat_axis_part(const struct heat_axis *axis, uint32_t table);
-/* Adds a table with these ranges, as far as there is room. */
-void heat_axis_add(struct heat_axis *axis, uint32_t table, const struct heat_rows *rows);
+/* Is there no room for another table? */
+bool heat_axis_full(const struct heat_axis *axis);
+/* Adds a table, unless it is there, with these ranges (NULL: one), as far as there is room. */
+void heat_axis_add(struct heat_axis *axis, uint32_t table, unsigned char delimiter,
+		   const struct heat_rows *rows);
 /* The range of the part with the key. */
 size_t heat_axis_find(const struct heat_axis *axis, const struct heat_part *part,
 		      struct wcs_slice key);
@@ -164,18 +165,21 @@ struct heat_shard {
 };
 struct heat {
 	struct wcs_store *store;
-	bool in_store; /* records go to the engine */
+	bool in_store; /* records go to the engine, and to memory while it takes none */
 	int64_t since; /* counting began, microseconds since 1970 */
 	pthread_t thread;
 	pthread_cond_t wake;
-	pthread_mutex_t lock; /* guards folds and the fields down to axis; before shard locks */
+	/* Locks, in the order in which they are taken. Counting takes none that is held while the
+	 * engine is called. */
+	pthread_mutex_t mapping; /* one map is made at a time */
+	pthread_mutex_t folding; /* one fold is made at a time; guards folded */
+	pthread_mutex_t lock;	 /* guards stop and axis; then those of shards, by number */
+	pthread_mutex_t keeping; /* guards kept */
+	int64_t folded;		 /* the last fold, microseconds since 1970 */
 	bool stop;
-	int64_t folded; /* the last fold, microseconds since 1970 */
-	/* Replaced with the lock and those of all shards; read with either. */
+	/* Changed with the lock and those of all shards; read with any of them. */
 	struct heat_axis *axis;
-	pthread_mutex_t mapping; /* one map is made at a time; before lock */
-	pthread_mutex_t keeping; /* guards kept; comes last */
-	struct heat_kept *kept;	 /* records in memory, by their number */
+	struct heat_kept *kept; /* records in memory, by their number */
 	struct heat_shard shards[HEAT_SHARDS];
 };
 
@@ -223,11 +227,11 @@ int64_t heat_window_step(enum wcs_heat_window window); /* microseconds */
  * window's slots in it. -ENOENT: neither. wanted: a table; 0: all. */
 int heat_keep_read(struct heat *heat, enum wcs_heat_window window, int64_t slot, uint32_t wanted,
 		   struct heat_record *record);
-/* Makes the record fit and stores it. */
+/* Makes the record fit and keeps it. -ENOMEM. */
 int heat_keep_write(struct heat *heat, enum wcs_heat_window window, int64_t slot,
 		    struct heat_record *record);
 /* Writes the records of coarser windows whose time ended between two moments (microseconds since
- * 1970), and that are missing. */
+ * 1970). since 0: only those that are missing. */
 void heat_keep_up(struct heat *heat, int64_t since, int64_t now);
 bool heat_keep_init(struct heat *heat);
 void heat_keep_free(struct heat *heat);

@@ -4,6 +4,7 @@
 #include "tests/unit/suite.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #define MINUTE INT64_C(60000000)
 
@@ -39,6 +40,77 @@ static void *worker_run(void *arg)
 		}
 	}
 	return NULL;
+}
+
+/* ---- Tables that are idle for most of the time ------------------------------------------- */
+
+enum { TABLES = 100, VISITOR_OPS = 20000 };
+
+struct visitor {
+	struct wcs_table **tables;
+	pthread_t thread;
+	uint64_t random;
+	atomic_int *done;
+};
+
+static void *visitor_run(void *arg)
+{
+	struct visitor *visitor = arg;
+	struct wcs_cell_info info;
+	char key[32];
+
+	for (int i = 0; i < VISITOR_OPS; i++) {
+		unsigned int n = suite_random(&visitor->random);
+
+		snprintf(key, sizeof(key), "row#%05u", n / 128 % 20);
+		SUITE_OK(wcs_cell_get(visitor->tables[n % 128 < TABLES ? n % 128 : 0],
+				      suite_text(key), "f", suite_text("q"), WCS_TS_NEWEST, &info));
+	}
+	++*visitor->done;
+	return NULL;
+}
+
+/* Folds of no time, one behind the other, in which tables become idle. */
+SUITE_LEVELDB_STORE(test_threads_and_idle_tables, 300)
+{
+	struct wcs_table *tables[TABLES];
+	struct visitor visitors[THREADS];
+	atomic_int done = 0;
+	uint64_t total = 0;
+	char name[32];
+
+	s->heat = true;
+	suite_reopen(s);
+	for (int i = 0; i < TABLES; i++) {
+		snprintf(name, sizeof(name), "t%d", i);
+		SUITE_OK(wcs_table_create(s->store, name));
+		SUITE_OK(wcs_table_open(s->store, name, &tables[i]));
+		SUITE_OK(wcs_family_create(tables[i], "f"));
+		for (int j = 0; j < 20; j++) {
+			snprintf(name, sizeof(name), "row#%05d", j);
+			suite_set(tables[i], name, "f", "q", WCS_TS_SERVER, "12345");
+		}
+	}
+	for (size_t i = 0; i < THREADS; i++) {
+		visitors[i] = (struct visitor){.tables = tables, .random = i + 1, .done = &done};
+		ck_assert_int_eq(
+			pthread_create(&visitors[i].thread, NULL, visitor_run, &visitors[i]), 0);
+	}
+	for (int i = 0; done < THREADS; i++) {
+		s->clock += i % 10 == 0 ? MINUTE : 0;
+		SUITE_OK(wcs_heat_fold(s->store));
+	}
+	for (size_t i = 0; i < THREADS; i++)
+		pthread_join(visitors[i].thread, NULL);
+	for (int i = 0; i < TABLES; i++) {
+		struct wcs_heat_map *map;
+
+		SUITE_OK(wcs_heat_map(tables[i], WCS_HEAT_28D, WCS_HEAT_READS, 0, 0, &map));
+		total += map->total;
+		wcs_heat_map_free(map);
+		wcs_table_close(tables[i]);
+	}
+	ck_assert_uint_eq(total, THREADS * VISITOR_OPS);
 }
 
 SUITE_LEVELDB_STORE(test_threads, 300)
