@@ -2,7 +2,8 @@
 /*
  * The records of the windows. A window has a ring of slots, one more than it shows; a record
  * replaces the one a round before, so nothing needs to be removed. The number of a record in the
- * engine is its place in the rings. Without an engine that keeps them they are in memory.
+ * engine is its place in the rings. While the engine takes none they are kept in memory: without a
+ * local engine, on a full medium, after a failed write.
  */
 #include "store/heat/heat_private.h"
 
@@ -11,7 +12,7 @@
 #include <string.h>
 
 struct heat_kept {
-	unsigned char *bytes;
+	unsigned char *bytes; /* NULL: it is not in memory */
 	size_t len;
 };
 
@@ -39,8 +40,8 @@ int64_t heat_window_step(enum wcs_heat_window window)
 bool heat_keep_init(struct heat *heat)
 {
 	pthread_mutex_init(&heat->keeping, NULL);
-	heat->kept = heat->in_store ? NULL : calloc(KEPT_COUNT, sizeof(*heat->kept));
-	return heat->in_store || heat->kept != NULL;
+	heat->kept = calloc(KEPT_COUNT, sizeof(*heat->kept));
+	return heat->kept != NULL;
 }
 
 void heat_keep_free(struct heat *heat)
@@ -61,40 +62,42 @@ static uint16_t keep_number(enum wcs_heat_window window, int64_t slot)
 static int keep_get(struct heat *heat, uint16_t number, unsigned char **bytes, size_t *len)
 {
 	const struct wcs_engine *engine = &heat->store->engine;
-	const struct heat_kept *kept;
-	int rc = 0;
+	const struct heat_kept *kept = &heat->kept[number];
+	int rc = -ENOENT;
 
-	if (heat->in_store)
-		return engine->local->note_get(engine->db, number, bytes, len);
 	pthread_mutex_lock(&heat->keeping);
-	kept = &heat->kept[number];
-	*bytes = kept->bytes != NULL ? malloc(kept->len) : NULL;
-	if (*bytes == NULL) {
-		rc = kept->bytes != NULL ? -ENOMEM : -ENOENT;
-	} else {
-		memcpy(*bytes, kept->bytes, kept->len);
-		*len = kept->len;
+	if (kept->bytes != NULL) {
+		*bytes = malloc(kept->len);
+		rc = *bytes != NULL ? 0 : -ENOMEM;
 	}
+	if (rc == 0)
+		memcpy(*bytes, kept->bytes, *len = kept->len);
 	pthread_mutex_unlock(&heat->keeping);
-	return rc;
+	return rc == -ENOENT && heat->in_store
+		       ? engine->local->note_get(engine->db, number, bytes, len)
+		       : rc;
 }
 
-/* Takes the bytes. */
-static int keep_put(struct heat *heat, uint16_t number, unsigned char *bytes, size_t len)
+/* Takes the bytes. NULL: the engine has the record. */
+static void keep_in_memory(struct heat *heat, uint16_t number, unsigned char *bytes, size_t len)
 {
-	const struct wcs_engine *engine = &heat->store->engine;
-	int rc;
-
-	if (heat->in_store) {
-		rc = engine->local->note_put(engine->db, number, bytes, len);
-		free(bytes);
-		return rc;
-	}
 	pthread_mutex_lock(&heat->keeping);
 	free(heat->kept[number].bytes);
 	heat->kept[number] = (struct heat_kept){bytes, len};
 	pthread_mutex_unlock(&heat->keeping);
-	return 0;
+}
+
+/* A full medium takes none: the room that is left is for deletes. */
+static int keep_in_store(struct heat *heat, uint16_t number, const unsigned char *bytes, size_t len)
+{
+	const struct wcs_engine *engine = &heat->store->engine;
+	int rc = room_enter(heat->store, len, false);
+
+	if (rc != 0)
+		return rc;
+	rc = engine->local->note_put(engine->db, number, bytes, len);
+	room_leave(heat->store, len);
+	return rc;
 }
 
 /* ---- Reading ----------------------------------------------------------------------------- */
@@ -103,13 +106,14 @@ static int keep_put(struct heat *heat, uint16_t number, unsigned char *bytes, si
 static int keep_read_one(struct heat *heat, enum wcs_heat_window window, int64_t slot,
 			 uint32_t wanted, struct heat_record *record)
 {
-	unsigned char *bytes;
+	unsigned char *bytes = NULL;
 	size_t len;
-	int rc = keep_get(heat, keep_number(window, slot), &bytes, &len);
+	int rc = -ENOENT;
 
-	if (rc != 0)
-		return rc;
-	rc = heat_record_decode(record, slot, wanted, bytes, len);
+	if (slot >= 0) /* a window can begin before 1970 */
+		rc = keep_get(heat, keep_number(window, slot), &bytes, &len);
+	if (rc == 0)
+		rc = heat_record_decode(record, slot, wanted, bytes, len);
 	free(bytes);
 	if (rc == -EIO) {
 		heat_record_free(record);
@@ -157,41 +161,56 @@ int heat_keep_read(struct heat *heat, enum wcs_heat_window window, int64_t slot,
 
 /* ---- Writing ----------------------------------------------------------------------------- */
 
+static int keep_encode(struct heat_record *record, int64_t slot, size_t share, size_t most,
+		       unsigned char **bytes, size_t *len)
+{
+	int rc = heat_record_fit(record, share, most);
+
+	return rc == 0 ? heat_record_encode(record, slot, bytes, len) : rc;
+}
+
 int heat_keep_write(struct heat *heat, enum wcs_heat_window window, int64_t slot,
 		    struct heat_record *record)
 {
-	unsigned char *bytes;
+	uint16_t number = keep_number(window, slot);
+	unsigned char *bytes = NULL;
 	size_t len;
-	int rc = heat_record_fit(record, heat->in_store ? HEAT_RECORD : HEAT_MEMORY_RECORD,
-				 heat->in_store ? HEAT_RECORD_MAX : HEAT_MEMORY_RECORD_MAX);
+	int rc = -EROFS;
 
+	if (heat->in_store)
+		rc = keep_encode(record, slot, HEAT_RECORD, HEAT_RECORD_MAX, &bytes, &len);
 	if (rc == 0)
-		rc = heat_record_encode(record, slot, &bytes, &len);
-	return rc == 0 ? keep_put(heat, keep_number(window, slot), bytes, len) : rc;
+		rc = keep_in_store(heat, number, bytes, len);
+	free(bytes);
+	bytes = NULL;
+	if (rc != 0)
+		rc = keep_encode(record, slot, HEAT_MEMORY_RECORD, HEAT_MEMORY_RECORD_MAX, &bytes,
+				 &len);
+	if (rc == 0)
+		keep_in_memory(heat, number, bytes, len);
+	return rc;
 }
 
-/* Writes the record of a slot whose time has ended, unless there is one. */
-static void keep_end_slot(struct heat *heat, enum wcs_heat_window window, int64_t slot)
+/* Writes the record of a slot whose time has ended, unless there is one. again: also then. */
+static void keep_end_slot(struct heat *heat, enum wcs_heat_window window, int64_t slot, bool again)
 {
 	struct heat_record record = {.count = 0};
-	int rc = keep_read_one(heat, window, slot, 0, &record);
+	int rc = again ? -ENOENT : keep_read_one(heat, window, slot, 0, &record);
 
 	if (rc == -ENOENT && keep_compose(heat, window, slot, 0, &record) == 0)
 		heat_keep_write(heat, window, slot, &record);
 	heat_record_free(&record);
 }
 
-/* The same of a window. */
+/* The same of a window. A time that passes twice, because the clock was set, has further counts. */
 static void keep_end_slots(struct heat *heat, enum wcs_heat_window window, int64_t since,
 			   int64_t now)
 {
 	int64_t step = heat_window_step(window), finer = heat_window_step(window - 1);
-	int64_t first = now - (int64_t)windows[window - 1].columns * finer;
+	int64_t kept = now - (int64_t)windows[window - 1].columns * finer; /* by the finer window */
 
-	if (first < since) /* before first the finer window has no records any more */
-		first = since;
-	for (int64_t slot = first / step; slot < now / step; slot++)
-		keep_end_slot(heat, window, slot);
+	for (int64_t slot = (since > kept ? since : kept) / step; slot < now / step; slot++)
+		keep_end_slot(heat, window, slot, since > 0 && slot * step >= kept);
 }
 
 void heat_keep_up(struct heat *heat, int64_t since, int64_t now)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A full medium: the store refuses writes and changes that copy before the engine meets the limit.
  * It allows deletes and changes that free more than they write. */
+#include "store/heat/heat.h"
+#include "store/table/table.h"
 #include "tests/unit/suite.h"
 
 #include <stdatomic.h>
@@ -363,5 +365,54 @@ SUITE_TEST(test_full_gives_back_what_was_deleted, 60)
 	ck_assert_int_eq(wcs_store_room(s.store, 1), -ENOSPC);
 	expect_compactions(&s, 1);
 	suite_expect(s.table, "a/f/q@1=v ");
+	suite_close(&s);
+}
+
+/* Are there records of the heat map in the engine? */
+static bool heat_stored(struct suite *s)
+{
+	const struct wcs_engine *engine = &s->store->engine;
+
+	for (uint16_t number = 1; number <= 1611; number++) {
+		unsigned char *bytes;
+		size_t len;
+
+		if (engine->local->note_get(engine->db, number, &bytes, &len) == 0) {
+			free(bytes);
+			return true;
+		}
+	}
+	return false;
+}
+
+static void expect_reads(struct suite *s, uint64_t reads)
+{
+	struct wcs_heat_map *map;
+
+	SUITE_OK(wcs_heat_map(s->table, WCS_HEAT_6H, WCS_HEAT_READS, 0, 0, &map));
+	ck_assert_uint_eq(map->total, reads);
+	wcs_heat_map_free(map);
+}
+
+/* The room that is left is for deletes: the heat map is in memory until there is more. */
+SUITE_TEST(test_full_keeps_the_heat_map_in_memory, 60)
+{
+	struct wcs_cell_info info;
+	struct suite s;
+
+	room_set(8 * GIB);
+	suite_open(&s, SUITE_LEVELDB);
+	SUITE_OK(set(&s, "a"));
+	s.heat = true;
+	suite_reopen(&s);
+	for (int i = 0; i < 2; i++) {
+		room_set(i == 0 ? 4096 : 8 * GIB);
+		SUITE_OK(wcs_cell_get(s.table, suite_text("a"), "f", suite_text("q"), WCS_TS_NEWEST,
+				      &info));
+		expect_reads(&s, (uint64_t)i + 1);
+		ck_assert(heat_stored(&s) == (i == 1));
+	}
+	suite_reopen(&s);
+	expect_reads(&s, 2);
 	suite_close(&s);
 }
