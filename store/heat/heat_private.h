@@ -13,6 +13,7 @@ enum {
 	HEAT_HOT = 64,	       /* keys that a shard's summary counts */
 	HEAT_SAMPLES = 512,    /* keys that a shard samples between two folds */
 	HEAT_SAMPLE_MAX = 120, /* bytes of them; a longer key is cut */
+	HEAT_BOUND = 256,      /* bytes of a range's bound; longer ones make less ranges */
 	HEAT_PARTS = 256,      /* into which one fold divides all traffic by its samples */
 	HEAT_SEVERAL = 32,     /* rows of a batch or scan for one that is sampled, on average */
 	/* Bytes of a record: shared by the tables as they share the operations, and in all. */
@@ -85,8 +86,10 @@ int heat_rows_init(struct heat_rows *rows, unsigned char delimiter);
 void heat_rows_free(struct heat_rows *rows);
 /* Divides rows at the bounds of the spans, and adds their operations times scale to the weights. */
 int heat_rows_add(struct heat_rows *rows, const struct heat_spans *spans, double scale);
-/* Joins neighbours until there are at most `limit`, of about equal weight; a heavy one stays for
- * itself, and bounds with fewer delimiters stay rather than others. */
+/* The number of rows, in which one with a start over HEAT_BOUND bytes counts as several. */
+size_t heat_rows_size(const struct heat_rows *rows);
+/* Joins neighbours until that is at most `limit`. Rows have about equal weight then; a heavy one
+ * stays for itself, and bounds with fewer delimiters stay rather than others. */
 void heat_rows_reduce(struct heat_rows *rows, size_t limit);
 /* Changes the weights so that rows of about equal weight show a busy prefix as a band among those
  * beside it: by traffic alone it would fill most rows, and all would look alike. A row of the store

@@ -55,7 +55,7 @@ static int map_divide(struct making *making, size_t rows_max)
 			rc = heat_rows_add(&making->rows, &record.tables[0].spans,
 					   map_scale(&record.tables[0].spans));
 		heat_record_free(&record);
-		if (rc == 0 && making->rows.count > 4 * (size_t)WCS_HEAT_ROWS_MAX)
+		if (rc == 0 && heat_rows_size(&making->rows) > 4 * (size_t)WCS_HEAT_ROWS_MAX)
 			heat_rows_reduce(&making->rows, 2 * (size_t)WCS_HEAT_ROWS_MAX);
 	}
 	if (rc >= 0)

@@ -79,6 +79,16 @@ static uint64_t merge_ops(const struct heat_spans *spans)
 	return ops;
 }
 
+/* The size of rows with these bounds, about. */
+static size_t merge_bounds(const struct heat_spans *spans)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < spans->count; i++)
+		size += 1 + spans->spans[i].start.len / HEAT_BOUND;
+	return size;
+}
+
 /* Removes the table with the fewest operations. */
 static void merge_remove_least(struct heat_record *record)
 {
@@ -103,7 +113,7 @@ int heat_record_fit(struct heat_record *record, size_t share, size_t most)
 	for (size_t i = 0; i < record->count && rc == 0; i++) {
 		struct heat_table *table = &record->tables[i];
 		double part = (double)merge_ops(&table->spans) / (double)total;
-		size_t limit = table->spans.count;
+		size_t limit = merge_bounds(&table->spans);
 
 		while (rc == 0 && limit > 1 &&
 		       (double)heat_record_size(&table->spans) > part * (double)share) {

@@ -144,11 +144,26 @@ static size_t rows_depth(const struct heat_rows *rows, struct wcs_slice key)
 	return depth;
 }
 
-/* Joins rows until each has about that weight; writes the joined ones to `to` (NULL: only counts
- * them). */
-static size_t rows_sweep(const struct heat_rows *rows, double weight, struct heat_row *to)
+static size_t row_size(struct heat_row row)
 {
-	size_t count = 0, depth = 0, own;
+	return 1 + row.start.len / HEAT_BOUND;
+}
+
+size_t heat_rows_size(const struct heat_rows *rows)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < rows->count; i++)
+		size += row_size(rows->rows[i]);
+	return size;
+}
+
+/* Joins rows until each has about that weight; writes the joined ones to `to` (NULL: only measures
+ * them). *made: how many. Returns their size. */
+static size_t rows_sweep(const struct heat_rows *rows, double weight, struct heat_row *to,
+			 size_t *made)
+{
+	size_t count = 0, size = 0, depth = 0, own;
 	double sum = 0, last = 0;
 
 	for (size_t i = 0; i < rows->count; i++) {
@@ -160,6 +175,7 @@ static size_t rows_sweep(const struct heat_rows *rows, double weight, struct hea
 			if (to != NULL)
 				to[count] = (struct heat_row){row.start, 0};
 			count++;
+			size += row_size(row);
 			sum = 0;
 			depth = own;
 		}
@@ -168,7 +184,8 @@ static size_t rows_sweep(const struct heat_rows *rows, double weight, struct hea
 		if (to != NULL)
 			to[count - 1].weight += row.weight;
 	}
-	return count;
+	*made = count;
+	return size;
 }
 
 /* Frees the starts of joined rows. Without memory they stay. */
@@ -194,16 +211,17 @@ static void rows_compact(struct heat_rows *rows)
 void heat_rows_reduce(struct heat_rows *rows, size_t limit)
 {
 	double total = 0, weight;
+	size_t count;
 
-	if (rows->count <= limit)
+	if (heat_rows_size(rows) <= limit)
 		return;
 	for (size_t i = 0; i < rows->count; i++)
 		total += rows->rows[i].weight;
 	weight = total > 0 ? total / (double)limit : 1;
-	while (rows_sweep(rows, weight, NULL) > limit)
+	while (rows_sweep(rows, weight, NULL, &count) > limit)
 		weight *= 1.25;
-	/* Rows move only towards the front. */
-	rows->count = rows_sweep(rows, weight, rows->rows);
+	rows_sweep(rows, weight, rows->rows, &count); /* rows move only towards the front */
+	rows->count = count;
 	rows_compact(rows);
 }
 

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+/* The heat map where something is in its way: clocks, full and failing disks, damaged records,
+ * views that read a row twice, long keys, more tables than a store can have at once. */
+#include "store/heat/heat.h"
+#include "tests/unit/suite.h"
+
+#include "store/table/table.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MINUTE INT64_C(60000000)
+#define START  (INT64_C(29000000) * MINUTE) /* an hour begins then, and ten minutes */
+
+static void heat_open(struct suite *s, int64_t clock)
+{
+	s->heat = true;
+	s->clock = clock;
+	suite_reopen(s);
+	if (s->table == NULL) { /* the engine in memory has forgotten it */
+		SUITE_OK(wcs_table_create(s->store, "t"));
+		SUITE_OK(wcs_table_open(s->store, "t", &s->table));
+		SUITE_OK(wcs_family_create(s->table, "f"));
+	}
+}
+
+static uint64_t heat_total(struct wcs_table *table, enum wcs_heat_window window,
+			   enum wcs_heat_metric metric)
+{
+	struct wcs_heat_map *map;
+	uint64_t total;
+
+	SUITE_OK(wcs_heat_map(table, window, metric, 0, 0, &map));
+	total = map->total;
+	wcs_heat_map_free(map);
+	return total;
+}
+
+static void heat_get(struct wcs_table *table, const char *key)
+{
+	struct wcs_cell_info info;
+
+	SUITE_OK(wcs_cell_get(table, suite_text(key), "f", suite_text("q"), WCS_TS_NEWEST, &info));
+}
+
+static void heat_load(struct wcs_table *table, int count)
+{
+	char key[32];
+
+	for (int i = 0; i < count; i++) {
+		snprintf(key, sizeof(key), "row#%05d", i);
+		suite_set(table, key, "f", "q", WCS_TS_SERVER, "12345");
+	}
+}
+
+/* ---- Clocks ------------------------------------------------------------------------------ */
+
+/* A machine without a battery starts in 1970: the windows begin before it. */
+SUITE_STORES(test_clock_in_1970, 30)
+{
+	s->heat_in_memory = true;
+	heat_open(s, 5000000);
+	heat_load(s->table, 10);
+	for (int window = 0; window < WCS_HEAT_WINDOWS; window++)
+		ck_assert_uint_eq(
+			heat_total(s->table, (enum wcs_heat_window)window, WCS_HEAT_WRITES), 10);
+}
+
+/* Half an hour is counted twice, and a day ahead for a moment. */
+SUITE_LEVELDB_STORE(test_clock_goes_back, 30)
+{
+	uint64_t writes = 0;
+
+	heat_open(s, START);
+	for (int round = 0; round < 2; round++) {
+		s->clock = START;
+		for (int minute = 0; minute < 30; minute++) {
+			heat_load(s->table, 10);
+			writes += 10;
+			s->clock += MINUTE;
+			SUITE_OK(wcs_heat_fold(s->store));
+		}
+	}
+	s->clock += 24 * 60 * MINUTE;
+	SUITE_OK(wcs_heat_fold(s->store));
+	s->clock -= 24 * 60 * MINUTE;
+	for (int window = 0; window < WCS_HEAT_WINDOWS; window++)
+		ck_assert_uint_eq(
+			heat_total(s->table, (enum wcs_heat_window)window, WCS_HEAT_WRITES),
+			writes);
+}
+
+/* ---- Views ------------------------------------------------------------------------------- */
+
+static const struct wcs_column heat_column = {{"f", 1}, {"q", 1}};
+
+/* Views that look into a row before they give it, and others. */
+static const struct wcs_step heat_views[] = {
+	{.kind = WCS_STEP_HAS, .columns = &heat_column, .column_count = 1},
+	{.kind = WCS_STEP_WHERE, .columns = &heat_column, .column_count = 1, .bytes = {"12345", 5}},
+	{.kind = WCS_STEP_WHERE, .columns = &heat_column, .column_count = 1, .bytes = {"1", 1}},
+	{.kind = WCS_STEP_KEY, .bytes = {"row.*[13579]", 12}},
+	{.kind = WCS_STEP_REVERSE},
+	{.kind = WCS_STEP_NEWEST, .number = 1},
+};
+
+SUITE_STORES(test_a_view_reads_a_row_once, 30)
+{
+	heat_open(s, START);
+	heat_load(s->table, 10);
+	for (size_t i = 0; i < sizeof(heat_views) / sizeof(heat_views[0]); i++) {
+		struct wcs_filter filter = {.chain = NULL};
+		struct wcs_scan *scan;
+		struct wcs_cell cell;
+		int rc;
+
+		s->clock += 400 * MINUTE;
+		SUITE_OK(wcs_heat_fold(s->store));
+		SUITE_OK(wcs_chain_add(s->table, NULL, &heat_views[i], &filter.chain, NULL));
+		SUITE_OK(wcs_scan_open(s->table, &suite_all, 1, &filter, &scan));
+		while ((rc = wcs_scan_next(scan, &cell)) > 0)
+			;
+		SUITE_OK(rc);
+		wcs_scan_close(scan);
+		wcs_chain_free(filter.chain);
+		ck_assert_msg(heat_total(s->table, WCS_HEAT_6H, WCS_HEAT_READS) == 10, "view %zu",
+			      i);
+	}
+}
+
+/* From the last row to the first, by a view and by the filter: each in its own range. */
+SUITE_STORES(test_a_reversed_scan_moves_through_the_ranges, 60)
+{
+	static const struct wcs_step reverse = {.kind = WCS_STEP_REVERSE};
+
+	heat_open(s, START);
+	heat_load(s->table, 2000);
+	for (int i = 0; i < 2; i++) {
+		struct wcs_filter filter = {.reverse = i == 0};
+		struct wcs_heat_map *map;
+		struct wcs_scan *scan;
+		struct wcs_cell cell;
+
+		s->clock += 400 * MINUTE;
+		SUITE_OK(wcs_heat_fold(s->store));
+		if (i == 1)
+			SUITE_OK(wcs_chain_add(s->table, NULL, &reverse, &filter.chain, NULL));
+		SUITE_OK(wcs_scan_open(s->table, &suite_all, 1, &filter, &scan));
+		while (wcs_scan_next(scan, &cell) > 0)
+			;
+		wcs_scan_close(scan);
+		wcs_chain_free(filter.chain);
+		SUITE_OK(wcs_heat_map(s->table, WCS_HEAT_6H, WCS_HEAT_READS, 0, 0, &map));
+		ck_assert_uint_eq(map->total, 2000);
+		ck_assert_uint_gt(map->rows, 50);
+		ck_assert_uint_lt(map->largest, 200);
+		wcs_heat_map_free(map);
+	}
+}
+
+/* ---- Records that cannot be kept or read ------------------------------------------------- */
+
+/* After a failed write the store is read-only; its reads are in the map all the same. */
+static void heat_run_without_room(struct suite *s)
+{
+	struct rlimit limit;
+
+	heat_open(s, START);
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &limit);
+	limit.rlim_cur = 1;
+	setrlimit(RLIMIT_FSIZE, &limit);
+	for (int minute = 0; minute < 30; minute++) {
+		heat_get(s->table, "row#00003");
+		s->clock += MINUTE;
+		wcs_heat_fold(s->store);
+	}
+	for (int window = 0; window < WCS_HEAT_WINDOWS; window++)
+		ck_assert_uint_eq(
+			heat_total(s->table, (enum wcs_heat_window)window, WCS_HEAT_READS), 30);
+}
+
+SUITE_LEVELDB_STORE(test_read_only_after_a_failed_write, 30)
+{
+	pid_t child;
+	int status;
+
+	heat_load(s->table, 10);
+	suite_shut(s);
+	child = fork();
+	if (child == 0) {
+		if (suite_try_open(s) != 0)
+			_exit(1);
+		heat_run_without_room(s);
+		_exit(0);
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+	SUITE_OK(suite_try_open(s));
+}
+
+/* A record of no form is as none: of a minute and of its window's others. */
+SUITE_LEVELDB_STORE(test_garbage_in_the_place_of_records, 30)
+{
+	static const unsigned char garbage[3][5] = {
+		{0xff, 0xff, 0xff, 0xff, 0xff}, {0xc0, 0x82, 0xea, 0x0d, 1}, {0}};
+	uint64_t writes = 0;
+
+	heat_open(s, START);
+	for (int round = 0; round < 3; round++) {
+		const struct wcs_engine *engine = &s->store->engine;
+
+		for (uint16_t number = 1; number < 1612; number++)
+			SUITE_OK(engine->local->note_put(engine->db, number, garbage[round], 5));
+		heat_load(s->table, 10);
+		s->clock += MINUTE;
+		for (int window = 0; window < WCS_HEAT_WINDOWS; window++)
+			ck_assert_uint_eq(
+				heat_total(s->table, (enum wcs_heat_window)window, WCS_HEAT_WRITES),
+				10);
+		writes += 10;
+	}
+	ck_assert_uint_eq(writes, 30);
+}
+
+/* ---- Tables ------------------------------------------------------------------------------ */
+
+static struct wcs_table *heat_table(struct suite *s, int number)
+{
+	struct wcs_table *table;
+	char name[32];
+
+	snprintf(name, sizeof(name), "t%d", number);
+	SUITE_OK(wcs_table_create(s->store, name));
+	SUITE_OK(wcs_table_open(s->store, name, &table));
+	SUITE_OK(wcs_family_create(table, "f"));
+	return table;
+}
+
+/* As many tables as there may be, of which each is removed and made again. */
+SUITE_LEVELDB_STORE(test_tables_made_again, 120)
+{
+	heat_open(s, START);
+	for (int i = 0; i < (int)WCS_TABLES_MAX + 200; i++) {
+		struct wcs_table *table = heat_table(s, i);
+
+		for (int j = 0; j < 10; j++)
+			suite_set(table, "row", "f", "q", WCS_TS_SERVER, "v");
+		if (i % 100 == 0 || i > (int)WCS_TABLES_MAX)
+			ck_assert_msg(heat_total(table, WCS_HEAT_6H, WCS_HEAT_WRITES) == 10, "%d",
+				      i);
+		SUITE_OK(wcs_table_drop(table));
+		wcs_table_close(table);
+	}
+}
+
+/* ---- Memory ------------------------------------------------------------------------------ */
+
+enum { LONG_ROWS = 2000, LONG_TABLES = 30, LONG_MINUTES = 90, LONG_HOT = 50 };
+
+/* Keys of 4,000 bytes: half of them differ at their ends alone. */
+static void heat_long_key(int row, char key[4001])
+{
+	memset(key, 'x', 4000);
+	if (row % 2 == 0) {
+		snprintf(key, 6, "%05d", row);
+		key[5] = 'x';
+	}
+	snprintf(key + 3980, 21, "#%019d", row);
+}
+
+/* Each minute other rows are hot. Returns the most memory that the process had, in KiB. */
+static long heat_peak(struct suite *s)
+{
+	struct wcs_table *tables[LONG_TABLES];
+	struct rusage used;
+	char name[16], key[4001];
+
+	SUITE_OK(suite_try_open(s));
+	for (int i = 0; i < LONG_TABLES; i++) {
+		snprintf(name, sizeof(name), "t%d", i);
+		SUITE_OK(wcs_table_open(s->store, name, &tables[i]));
+	}
+	for (int minute = 0; minute < LONG_MINUTES; minute++) {
+		for (int i = 0; i < LONG_HOT * 3; i++) {
+			int row = (minute * LONG_HOT + i % LONG_HOT) % LONG_ROWS;
+
+			heat_long_key(row, key);
+			heat_get(tables[row % LONG_TABLES], key);
+		}
+		s->clock += MINUTE;
+		if (s->heat)
+			SUITE_OK(wcs_heat_fold(s->store));
+	}
+	for (int i = 0; i < LONG_TABLES; i++) {
+		if (s->heat)
+			ck_assert_uint_gt(heat_total(tables[i], WCS_HEAT_28D, WCS_HEAT_READS), 0);
+		wcs_table_close(tables[i]);
+	}
+	getrusage(RUSAGE_SELF, &used);
+	return used.ru_maxrss;
+}
+
+SUITE_CONTRACT("It uses at most 16 MiB of memory for all tables")
+
+SUITE_LEVELDB_STORE(test_memory_of_long_keys, 120)
+{
+	struct wcs_table *tables[LONG_TABLES];
+	long peaks[2];
+	char key[4001];
+	int ends[2];
+
+	for (int i = 0; i < LONG_TABLES; i++)
+		tables[i] = heat_table(s, i);
+	for (int row = 0; row < LONG_ROWS; row++) {
+		heat_long_key(row, key);
+		suite_set(tables[row % LONG_TABLES], key, "f", "q", WCS_TS_SERVER, "v");
+	}
+	for (int i = 0; i < LONG_TABLES; i++)
+		wcs_table_close(tables[i]);
+	suite_shut(s);
+	s->clock = START;
+	ck_assert_int_eq(pipe(ends), 0);
+	for (int heat = 0; heat < 2; heat++) {
+		pid_t child = fork();
+		int status;
+
+		if (child == 0) {
+			s->heat = s->heat_in_memory = heat;
+			peaks[heat] = heat_peak(s);
+			_exit(write(ends[1], &peaks[heat], sizeof(peaks[heat])) < 0);
+		}
+		ck_assert_int_eq(waitpid(child, &status, 0), child);
+		ck_assert_int_eq(status, 0);
+		ck_assert_int_gt(read(ends[0], &peaks[heat], sizeof(peaks[heat])), 0);
+	}
+	printf("peaks: %ld and %ld KiB\n", peaks[0], peaks[1]);
+	ck_assert_int_le(peaks[1] - peaks[0], 16 << 10);
+	close(ends[0]);
+	close(ends[1]);
+	SUITE_OK(suite_try_open(s));
+}
+
+int main(void)
+{
+	return suite_main("heat_faults", NULL);
+}
