@@ -2,434 +2,19 @@
 /*
  * Folds the counts of the shards into the record of the present minute, once a minute and before a
  * map is made, and divides the axis anew by what was seen.
- *
- * A range's counts are exact. The sampled keys of the range tell where in it they lie: a fold
- * records them as spans between sampled keys, so that a range which was counted as one, such as
- * the end of a table, is known in detail afterwards.
  */
 #include "store/heat/heat_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define MINUTE INT64_C(60000000)
 #define DECAY  0.7 /* of a range's weight, from a minute to the next */
 
-/* ---- What the shards have ---------------------------------------------------------------- */
-
-/* The counts of all shards since the last fold, and the axis that they are of. */
-struct drained {
-	const struct heat_axis *axis;
-	struct heat_counts *counts;
-	struct heat_sample *samples; /* ascending */
-	size_t sample_count;
-	struct heat_entry *entries; /* of all summaries; one for each key */
-	size_t entry_count;
-	uint64_t ops;
-};
-
-static void drained_free(struct drained *drained)
-{
-	free(drained->counts);
-	free(drained->samples);
-	free(drained->entries);
-}
-
-/* Adds the entry's counts to those of the same key. */
-static void drained_merge(struct drained *drained, const struct heat_entry *entry)
-{
-	const struct wcs_slice key = {entry->key, entry->len};
-
-	for (size_t i = 0; i < drained->entry_count; i++)
-		if (heat_entry_is(&drained->entries[i], entry->table, key)) {
-			heat_counts_add(&drained->entries[i].counts, &entry->counts);
-			return;
-		}
-	memcpy(&drained->entries[drained->entry_count++], entry,
-	       offsetof(struct heat_entry, key) + entry->len);
-}
-
-static int sample_compare(const void *a, const void *b)
-{
-	const struct heat_sample *x = a, *y = b;
-
-	if (x->table != y->table)
-		return x->table < y->table ? -1 : 1;
-	return wcs_slice_compare((struct wcs_slice){x->key, x->len},
-				 (struct wcs_slice){y->key, y->len});
-}
-
-/* Takes all counts of a shard. */
-static void drained_take(struct drained *drained, struct heat_shard *shard)
-{
-	pthread_mutex_lock(&shard->lock);
-	for (size_t i = 0; i < drained->axis->count; i++) {
-		drained->ops += heat_counts_ops(&shard->counts[i]);
-		heat_counts_add(&drained->counts[i], &shard->counts[i]);
-	}
-	memset(shard->counts, 0, drained->axis->count * sizeof(*shard->counts));
-	memcpy(drained->samples + drained->sample_count, shard->samples,
-	       shard->sample_count * sizeof(*shard->samples));
-	drained->sample_count += shard->sample_count;
-	shard->sample_count = 0;
-	shard->seen = 0;
-	for (size_t i = 0; i < HEAT_HOT; i++)
-		if (shard->summary.hashes[i] != 0)
-			drained_merge(drained, &shard->summary.entries[i]);
-	heat_summary_clear(&shard->summary);
-	pthread_mutex_unlock(&shard->lock);
-}
-
-/* The caller holds the lock. */
-static int drained_init(struct drained *drained, struct heat *heat)
-{
-	*drained = (struct drained){.axis = heat->axis};
-	drained->counts = calloc(HEAT_RANGES, sizeof(*drained->counts));
-	drained->samples = malloc((size_t)HEAT_SHARDS * HEAT_SAMPLES * sizeof(*drained->samples));
-	drained->entries = malloc((size_t)HEAT_SHARDS * HEAT_HOT * sizeof(*drained->entries));
-	if (drained->counts == NULL || drained->samples == NULL || drained->entries == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i < HEAT_SHARDS; i++)
-		drained_take(drained, &heat->shards[i]);
-	qsort(drained->samples, drained->sample_count, sizeof(*drained->samples), sample_compare);
-	return 0;
-}
-
-/* ---- Spans of the samples ---------------------------------------------------------------- */
-
-/* The shortest beginning of key b that is behind key a: whole segments, where they are. */
-static struct wcs_slice fold_bound(struct wcs_slice a, struct wcs_slice b, unsigned char delimiter)
-{
-	const unsigned char *x = a.data, *y = b.data;
-	size_t len = 0;
-
-	while (len < a.len && len < b.len && x[len] == y[len])
-		len++;
-	if (len < b.len)
-		len++;
-	while (len < b.len && y[len] != delimiter)
-		len++;
-	return (struct wcs_slice){b.data, len};
-}
-
-static struct wcs_slice sample_key(const struct heat_sample *sample)
-{
-	return (struct wcs_slice){sample->key, sample->len};
-}
-
-/* The samples of a range, of which there are some. */
-struct sampled {
-	const struct heat_sample *samples;
-	size_t count;
-	size_t parts; /* into which they divide it */
-	unsigned char delimiter;
-};
-
-/* The range from its first sampled key to its last. */
-static int fold_narrow(struct heat_arena *arena, const struct sampled *of, struct heat_span *range)
-{
-	struct wcs_slice first = sample_key(&of->samples[0]);
-	struct wcs_slice last = sample_key(&of->samples[of->count - 1]);
-
-	if (wcs_slice_compare(range->start, first) < 0)
-		range->start =
-			heat_arena_copy(arena, fold_bound(range->start, first, of->delimiter), 0);
-	if (last.len < HEAT_SAMPLE_MAX) { /* else it may be longer */
-		last = heat_arena_copy(arena, last, 1);
-		if (heat_compare_ends(last, range->end) < 0)
-			range->end = last;
-	}
-	return range->start.data != NULL && last.data != NULL ? 0 : -ENOMEM;
-}
-
-/* Records the counts of a range in spans with about equally many samples. */
-static int fold_parts(struct heat_arena *arena, struct heat_spans *spans, const struct sampled *of,
-		      struct heat_span range)
-{
-	size_t from = 0;
-	int rc = fold_narrow(arena, of, &range);
-
-	for (size_t i = 0; i < of->parts && rc == 0; i++) {
-		struct heat_span span = {.start = range.start, .end = range.end};
-		size_t to = of->count * (i + 1) / of->parts;
-
-		while (to > 0 && to < of->count &&
-		       sample_compare(&of->samples[to - 1], &of->samples[to]) == 0)
-			to++;
-		if (to <= from)
-			continue;
-		if (to < of->count) {
-			struct wcs_slice bound =
-				fold_bound(sample_key(&of->samples[to - 1]),
-					   sample_key(&of->samples[to]), of->delimiter);
-
-			span.end = range.start = heat_arena_copy(arena, bound, 0);
-			if (span.end.data == NULL)
-				return -ENOMEM;
-		}
-		for (; from < to; from++) {
-			struct heat_counts one = heat_counts_part(&range.counts, from, of->count);
-
-			heat_counts_add(&span.counts, &one);
-		}
-		rc = heat_spans_add(spans, &span);
-	}
-	return rc;
-}
-
-/* Records the counts of a range, whose first sample, if it has one, is that at *sample. */
-static int fold_range(const struct drained *drained, const struct heat_part *part, size_t at,
-		      size_t *sample, struct heat_record *record)
-{
-	const struct heat_axis *axis = drained->axis;
-	struct heat_span range = {axis->ranges[at].start, heat_axis_end(axis, part, at),
-				  drained->counts[at]};
-	uint64_t ops = heat_counts_ops(&range.counts);
-	struct sampled of = {.samples = &drained->samples[*sample], .delimiter = part->delimiter};
-	struct heat_spans *spans;
-
-	while (*sample < drained->sample_count && drained->samples[*sample].table == part->table &&
-	       heat_compare_ends(sample_key(&drained->samples[*sample]), range.end) < 0) {
-		++*sample;
-		of.count++;
-	}
-	if (ops == 0)
-		return 0;
-	spans = heat_record_table(record, part->table, part->delimiter);
-	if (spans == NULL)
-		return -ENOMEM;
-	if (of.count == 0)
-		return heat_spans_add(spans, &range);
-	of.parts = 1 + (size_t)(ops * HEAT_PARTS / drained->ops);
-	if (of.parts > of.count)
-		of.parts = of.count;
-	return fold_parts(&record->bytes, spans, &of, range);
-}
-
-static int fold_ranges(const struct drained *drained, struct heat_record *record)
-{
-	size_t sample = 0;
-	int rc = 0;
-
-	for (size_t i = 0; i < drained->axis->part_count && rc == 0; i++) {
-		const struct heat_part *part = &drained->axis->parts[i];
-
-		while (sample < drained->sample_count &&
-		       drained->samples[sample].table < part->table)
-			sample++;
-		for (size_t at = part->first; at < part->first + part->count && rc == 0; at++)
-			rc = fold_range(drained, part, at, &sample, record);
-	}
-	return rc;
-}
-
-/* ---- Hot rows ---------------------------------------------------------------------------- */
-
-/* The parts of the counts that a hot row has, and the others. */
-static void fold_split(struct heat_counts *all, const struct heat_counts *row,
-		       struct heat_counts *own)
-{
-	own->reads = row->reads < all->reads ? row->reads : all->reads;
-	own->writes = row->writes < all->writes ? row->writes : all->writes;
-	own->bytes = row->bytes < all->bytes ? row->bytes : all->bytes;
-	own->timed = row->timed < all->timed ? row->timed : all->timed;
-	own->nanoseconds =
-		row->nanoseconds < all->nanoseconds ? row->nanoseconds : all->nanoseconds;
-	all->reads -= own->reads;
-	all->writes -= own->writes;
-	all->bytes -= own->bytes;
-	all->timed -= own->timed;
-	all->nanoseconds -= own->nanoseconds;
-}
-
-static int entry_compare(const void *a, const void *b)
-{
-	const struct heat_entry *x = a, *y = b;
-
-	if (x->table != y->table)
-		return x->table < y->table ? -1 : 1;
-	return wcs_slice_compare((struct wcs_slice){x->key, x->len},
-				 (struct wcs_slice){y->key, y->len});
-}
-
-/* Takes the samples of the hot row away, which have its range's samples no more to themselves. */
-static void fold_unsample(struct drained *drained, const struct heat_entry *entry)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < drained->sample_count; i++) {
-		const struct heat_sample *sample = &drained->samples[i];
-		bool same = sample->table == entry->table &&
-			    sample->len ==
-				    (entry->len < HEAT_SAMPLE_MAX ? entry->len : HEAT_SAMPLE_MAX) &&
-			    memcmp(sample->key, entry->key, sample->len) == 0;
-
-		if (!same)
-			drained->samples[kept++] = *sample;
-	}
-	drained->sample_count = kept;
-}
-
-/* Records each row that surely has more than a part in HEAT_HOT of all operations as a span of its
- * own. */
-static int fold_hot(struct drained *drained, struct heat_record *record)
-{
-	qsort(drained->entries, drained->entry_count, sizeof(*drained->entries), entry_compare);
-	for (size_t i = 0; i < drained->entry_count; i++) {
-		const struct heat_entry *entry = &drained->entries[i];
-		const struct wcs_slice key = {entry->key, entry->len};
-		const struct heat_part *part = heat_axis_part(drained->axis, entry->table);
-		struct heat_span span = {.counts = {0, 0, 0, 0, 0}};
-		struct heat_spans *spans;
-
-		if (part == NULL || heat_counts_ops(&entry->counts) * HEAT_HOT < drained->ops)
-			continue;
-		spans = heat_record_table(record, entry->table, part->delimiter);
-		span.start = heat_arena_copy(&record->bytes, key, 0);
-		span.end = heat_arena_copy(&record->bytes, key, 1);
-		if (spans == NULL || span.start.data == NULL || span.end.data == NULL)
-			return -ENOMEM;
-		fold_split(&drained->counts[heat_axis_find(drained->axis, part, key)],
-			   &entry->counts, &span.counts);
-		if (heat_spans_add(spans, &span) != 0)
-			return -ENOMEM;
-		fold_unsample(drained, entry);
-	}
-	return 0;
-}
-
-/* ---- The next axis ----------------------------------------------------------------------- */
-
-/* The tables of the store, by number. */
-struct live {
-	size_t count;
-	uint32_t tables[WCS_TABLES_MAX];
-};
-
-static int live_compare(const void *a, const void *b)
-{
-	const uint32_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-static void live_read(struct wcs_store *store, struct live *live)
-{
-	pthread_rwlock_rdlock(&store->lock);
-	live->count = store->table_count;
-	for (size_t i = 0; i < live->count; i++)
-		live->tables[i] = store->tables[i]->id;
-	pthread_rwlock_unlock(&store->lock);
-	qsort(live->tables, live->count, sizeof(live->tables[0]), live_compare);
-}
-
-static bool live_has(const struct live *live, uint32_t table)
-{
-	return bsearch(&table, live->tables, live->count, sizeof(table), live_compare) != NULL;
-}
-
-/* The ranges of a table: those it has, and the spans seen. */
-static int axis_rows(const struct heat_axis *axis, const struct heat_part *part,
-		     const struct heat_spans *seen, double decay, struct heat_rows *rows)
-{
-	struct heat_spans old = {NULL, 0, 0};
-	int rc = heat_rows_init(rows, part->delimiter);
-
-	for (size_t at = part->first; at < part->first + part->count && rc == 0; at++) {
-		struct heat_span span = {
-			axis->ranges[at].start, heat_axis_end(axis, part, at), {0, 0, 0, 0, 0}};
-
-		span.counts.reads = (uint64_t)(axis->ranges[at].weight * decay);
-		rc = heat_spans_add(&old, &span);
-	}
-	if (rc == 0)
-		rc = heat_rows_add(rows, &old, 1);
-	if (rc == 0 && seen != NULL)
-		rc = heat_rows_add(rows, seen, 1);
-	heat_spans_free(&old);
-	return rc;
-}
-
-/* Puts the counts of the shard, which came meanwhile, into the ranges of the next axis. room: for
- * as many ranges. */
-static void axis_move(struct heat_shard *shard, const struct heat_axis *axis,
-		      struct heat_axis *next, struct heat_counts *room)
-{
-	memset(room, 0, HEAT_RANGES * sizeof(*room));
-	for (size_t p = 0; p < axis->part_count; p++) {
-		const struct heat_part *from = &axis->parts[p], *part;
-
-		for (size_t at = from->first; at < from->first + from->count; at++) {
-			if (heat_counts_ops(&shard->counts[at]) == 0)
-				continue;
-			heat_axis_add(next, from->table, from->delimiter, NULL);
-			part = heat_axis_part(next, from->table);
-			if (part != NULL)
-				heat_counts_add(
-					&room[heat_axis_find(next, part, axis->ranges[at].start)],
-					&shard->counts[at]);
-		}
-	}
-	memcpy(shard->counts, room, HEAT_RANGES * sizeof(*room));
-}
-
-/* Adds the ranges that a table has in the next axis. total: of the weights of all tables. */
-static int axis_take(struct heat_axis *next, const struct heat_axis *axis,
-		     const struct heat_part *part, const struct heat_spans *seen, double decay,
-		     double total)
-{
-	double weight = 0, room = HEAT_RANGES - WCS_TABLES_MAX;
-	struct heat_rows rows;
-	int rc = axis_rows(axis, part, seen, decay, &rows);
-
-	for (size_t at = 0; at < rows.count && rc == 0; at++)
-		weight += rows.rows[at].weight;
-	if (rc == 0 && weight > 0) { /* else it is idle; a count adds it again */
-		room *= weight / total;
-		heat_rows_reduce(&rows,
-				 room < HEAT_TABLE_RANGES ? 1 + (size_t)room : HEAT_TABLE_RANGES);
-		heat_axis_add(next, part->table, part->delimiter, &rows);
-	}
-	heat_rows_free(&rows);
-	return rc;
-}
-
-/* Divides the axis anew, without tables that were removed. The caller holds the lock. */
-static int axis_next(struct heat *heat, const struct heat_record *seen, uint64_t ops, double decay,
-		     const struct live *live)
-{
-	struct heat_axis *axis = heat->axis, *next = calloc(1, sizeof(*next));
-	struct heat_counts *room = malloc(HEAT_RANGES * sizeof(*room));
-	double total = (double)ops;
-	int rc = next != NULL && room != NULL ? 0 : -ENOMEM;
-
-	for (size_t i = 0; i < axis->count; i++)
-		total += axis->ranges[i].weight * decay;
-	for (size_t i = 0; i < axis->part_count && rc == 0; i++) {
-		const struct heat_part *part = &axis->parts[i];
-
-		if (live_has(live, part->table))
-			rc = axis_take(next, axis, part, heat_record_find(seen, part->table), decay,
-				       total);
-	}
-	if (rc == 0) {
-		heat_shards_lock(heat);
-		for (size_t i = 0; i < HEAT_SHARDS; i++)
-			axis_move(&heat->shards[i], axis, next, room);
-		heat->axis = next;
-		heat_shards_unlock(heat);
-		next = axis;
-	}
-	heat_axis_free(next);
-	free(room);
-	return rc;
-}
-
 /* ---- Folding ----------------------------------------------------------------------------- */
 
 /* The minute in which most of the time since the last fold lies; at most a minute behind it. */
-static int64_t fold_slot(const struct heat *heat, int64_t now)
+static int64_t heat_slot(const struct heat *heat, int64_t now)
 {
 	int64_t half = (now - heat->folded) / 2;
 
@@ -438,33 +23,8 @@ static int64_t fold_slot(const struct heat *heat, int64_t now)
 	return (heat->folded + (half < MINUTE / 2 ? half : MINUTE / 2)) / MINUTE;
 }
 
-/* Takes what was counted, and divides the axis anew by it. *seen: an empty record. */
-static int fold_take(struct heat *heat, double decay, const struct live *live,
-		     struct heat_record *seen)
-{
-	struct heat_record parts[2] = {{.count = 0}, {.count = 0}};
-	struct drained drained;
-	int rc;
-
-	pthread_mutex_lock(&heat->lock);
-	rc = drained_init(&drained, heat);
-	if (rc == 0)
-		rc = fold_hot(&drained, &parts[0]);
-	if (rc == 0)
-		rc = fold_ranges(&drained, &parts[1]);
-	if (rc == 0)
-		rc = heat_record_join(seen, parts, 2);
-	if (rc == 0 && (drained.ops > 0 || heat_axis_full(heat->axis)))
-		rc = axis_next(heat, seen, drained.ops, decay, live);
-	pthread_mutex_unlock(&heat->lock);
-	heat_record_free(&parts[0]);
-	heat_record_free(&parts[1]);
-	drained_free(&drained);
-	return rc;
-}
-
 /* Adds what was counted to the record of the slot. */
-static int fold_write(struct heat *heat, int64_t slot, struct heat_record *seen)
+static int heat_write(struct heat *heat, int64_t slot, struct heat_record *seen)
 {
 	struct heat_record parts[2] = {*seen, {.count = 0}}, sum = {.count = 0};
 	int rc = heat_keep_read(heat, WCS_HEAT_6H, slot, 0, &parts[1]);
@@ -478,22 +38,27 @@ static int fold_write(struct heat *heat, int64_t slot, struct heat_record *seen)
 	return rc;
 }
 
-static int fold(struct heat *heat)
+static int heat_fold(struct heat *heat)
 {
 	struct heat_record seen = {.count = 0};
-	struct live live;
 	int64_t now, slot, last;
+	struct heat_live live;
+	uint64_t ops;
 	int rc;
 
 	pthread_mutex_lock(&heat->folding);
 	now = store_now(heat->store);
 	last = heat->folded;
-	slot = fold_slot(heat, now);
-	live_read(heat->store, &live);
-	rc = fold_take(heat, slot != last / MINUTE || now / MINUTE != slot ? DECAY : 1, &live,
-		       &seen);
+	slot = heat_slot(heat, now);
+	heat_live_read(&live, heat->store);
+	pthread_mutex_lock(&heat->lock);
+	rc = heat_fold_take(heat, &seen, &ops);
+	if (rc == 0 && (ops > 0 || heat_axis_full(heat->axis)))
+		rc = heat_axis_divide(heat, &live, &seen, ops,
+				      slot != last / MINUTE || now / MINUTE != slot ? DECAY : 1);
+	pthread_mutex_unlock(&heat->lock);
 	if (seen.count > 0)
-		rc = fold_write(heat, slot, &seen);
+		rc = heat_write(heat, slot, &seen);
 	heat_record_free(&seen);
 	heat->folded = now;
 	heat_keep_up(heat, last < now ? last : now, now);
@@ -503,7 +68,7 @@ static int fold(struct heat *heat)
 
 int wcs_heat_fold(struct wcs_store *store)
 {
-	return store->heat != NULL ? fold(store->heat) : -EOPNOTSUPP;
+	return store->heat != NULL ? heat_fold(store->heat) : -EOPNOTSUPP;
 }
 
 /* ---- Starting and stopping --------------------------------------------------------------- */
@@ -534,8 +99,8 @@ static void *heat_main(void *arg)
 	heat_keep_up(heat, 0, heat->since);
 	pthread_mutex_unlock(&heat->folding);
 	while (heat_wait(heat))
-		fold(heat);
-	fold(heat);
+		heat_fold(heat);
+	heat_fold(heat);
 	return NULL;
 }
 

@@ -216,6 +216,23 @@ size_t heat_record_size(const struct heat_spans *spans);
 int heat_record_decode(struct heat_record *record, int64_t slot, uint32_t wanted,
 		       const unsigned char *bytes, size_t len);
 
+/* ---- fold.c: what the shards counted, as a record ---- */
+/* Takes all counts, into an empty record; *ops: the operations. The caller holds the lock. -ENOMEM:
+ * counts are lost. */
+int heat_fold_take(struct heat *heat, struct heat_record *record, uint64_t *ops);
+
+/* ---- axis.c: the next axis ---- */
+struct heat_live {
+	size_t count;
+	uint32_t tables[WCS_TABLES_MAX]; /* ids, ascending */
+};
+/* The tables that the store has. The caller holds no lock of heat. */
+void heat_live_read(struct heat_live *live, struct wcs_store *store);
+/* Divides the axis anew by its weights, which decay, and the operations of the record, without the
+ * tables that were removed. The caller holds the lock. -ENOMEM: the axis stays. */
+int heat_axis_divide(struct heat *heat, const struct heat_live *live,
+		     const struct heat_record *seen, uint64_t ops, double decay);
+
 /* ---- merge.c ---- */
 /* Adds the sums of some records to an empty one. */
 int heat_record_join(struct heat_record *to, const struct heat_record *parts, size_t count);

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The counts of the shards as a record of spans.
+ *
+ * A range's counts are exact. The sampled keys of the range tell where in it they lie: they are
+ * recorded as spans between sampled keys, so that a range which was counted as one, such as the end
+ * of a table, is known in detail afterwards.
+ */
+#include "store/heat/heat_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- What the shards have ---------------------------------------------------------------- */
+
+/* The counts of all shards since the last fold, and the axis that they are of. */
+struct drained {
+	const struct heat_axis *axis;
+	struct heat_counts *counts;
+	struct heat_sample *samples; /* ascending */
+	size_t sample_count;
+	struct heat_entry *entries; /* of all summaries; one for each key */
+	size_t entry_count;
+	uint64_t ops;
+};
+
+static void drained_free(struct drained *drained)
+{
+	free(drained->counts);
+	free(drained->samples);
+	free(drained->entries);
+}
+
+/* Adds the entry's counts to those of the same key. */
+static void drained_merge(struct drained *drained, const struct heat_entry *entry)
+{
+	const struct wcs_slice key = {entry->key, entry->len};
+
+	for (size_t i = 0; i < drained->entry_count; i++)
+		if (heat_entry_is(&drained->entries[i], entry->table, key)) {
+			heat_counts_add(&drained->entries[i].counts, &entry->counts);
+			return;
+		}
+	memcpy(&drained->entries[drained->entry_count++], entry,
+	       offsetof(struct heat_entry, key) + entry->len);
+}
+
+static int sample_compare(const void *a, const void *b)
+{
+	const struct heat_sample *x = a, *y = b;
+
+	if (x->table != y->table)
+		return x->table < y->table ? -1 : 1;
+	return wcs_slice_compare((struct wcs_slice){x->key, x->len},
+				 (struct wcs_slice){y->key, y->len});
+}
+
+/* Takes all counts of a shard. */
+static void drained_take(struct drained *drained, struct heat_shard *shard)
+{
+	pthread_mutex_lock(&shard->lock);
+	for (size_t i = 0; i < drained->axis->count; i++) {
+		drained->ops += heat_counts_ops(&shard->counts[i]);
+		heat_counts_add(&drained->counts[i], &shard->counts[i]);
+	}
+	memset(shard->counts, 0, drained->axis->count * sizeof(*shard->counts));
+	memcpy(drained->samples + drained->sample_count, shard->samples,
+	       shard->sample_count * sizeof(*shard->samples));
+	drained->sample_count += shard->sample_count;
+	shard->sample_count = 0;
+	shard->seen = 0;
+	for (size_t i = 0; i < HEAT_HOT; i++)
+		if (shard->summary.hashes[i] != 0)
+			drained_merge(drained, &shard->summary.entries[i]);
+	heat_summary_clear(&shard->summary);
+	pthread_mutex_unlock(&shard->lock);
+}
+
+/* The caller holds the lock. */
+static int drained_init(struct drained *drained, struct heat *heat)
+{
+	*drained = (struct drained){.axis = heat->axis};
+	drained->counts = calloc(HEAT_RANGES, sizeof(*drained->counts));
+	drained->samples = malloc((size_t)HEAT_SHARDS * HEAT_SAMPLES * sizeof(*drained->samples));
+	drained->entries = malloc((size_t)HEAT_SHARDS * HEAT_HOT * sizeof(*drained->entries));
+	if (drained->counts == NULL || drained->samples == NULL || drained->entries == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < HEAT_SHARDS; i++)
+		drained_take(drained, &heat->shards[i]);
+	qsort(drained->samples, drained->sample_count, sizeof(*drained->samples), sample_compare);
+	return 0;
+}
+
+/* ---- Spans of the samples ---------------------------------------------------------------- */
+
+/* The shortest beginning of key b that is behind key a: whole segments, where they are. */
+static struct wcs_slice fold_bound(struct wcs_slice a, struct wcs_slice b, unsigned char delimiter)
+{
+	const unsigned char *x = a.data, *y = b.data;
+	size_t len = 0;
+
+	while (len < a.len && len < b.len && x[len] == y[len])
+		len++;
+	if (len < b.len)
+		len++;
+	while (len < b.len && y[len] != delimiter)
+		len++;
+	return (struct wcs_slice){b.data, len};
+}
+
+static struct wcs_slice sample_key(const struct heat_sample *sample)
+{
+	return (struct wcs_slice){sample->key, sample->len};
+}
+
+/* The samples of a range, of which there are some. */
+struct sampled {
+	const struct heat_sample *samples;
+	size_t count;
+	size_t parts; /* into which they divide it */
+	unsigned char delimiter;
+};
+
+/* The range from its first sampled key to its last. */
+static int fold_narrow(struct heat_arena *arena, const struct sampled *of, struct heat_span *range)
+{
+	struct wcs_slice first = sample_key(&of->samples[0]);
+	struct wcs_slice last = sample_key(&of->samples[of->count - 1]);
+
+	if (wcs_slice_compare(range->start, first) < 0)
+		range->start =
+			heat_arena_copy(arena, fold_bound(range->start, first, of->delimiter), 0);
+	if (last.len < HEAT_SAMPLE_MAX) { /* else it may be longer */
+		last = heat_arena_copy(arena, last, 1);
+		if (heat_compare_ends(last, range->end) < 0)
+			range->end = last;
+	}
+	return range->start.data != NULL && last.data != NULL ? 0 : -ENOMEM;
+}
+
+/* Records the counts of a range in spans with about equally many samples. */
+static int fold_parts(struct heat_arena *arena, struct heat_spans *spans, const struct sampled *of,
+		      struct heat_span range)
+{
+	size_t from = 0;
+	int rc = fold_narrow(arena, of, &range);
+
+	for (size_t i = 0; i < of->parts && rc == 0; i++) {
+		struct heat_span span = {.start = range.start, .end = range.end};
+		size_t to = of->count * (i + 1) / of->parts;
+
+		while (to > 0 && to < of->count &&
+		       sample_compare(&of->samples[to - 1], &of->samples[to]) == 0)
+			to++;
+		if (to <= from)
+			continue;
+		if (to < of->count) {
+			struct wcs_slice bound =
+				fold_bound(sample_key(&of->samples[to - 1]),
+					   sample_key(&of->samples[to]), of->delimiter);
+
+			span.end = range.start = heat_arena_copy(arena, bound, 0);
+			if (span.end.data == NULL)
+				return -ENOMEM;
+		}
+		for (; from < to; from++) {
+			struct heat_counts one = heat_counts_part(&range.counts, from, of->count);
+
+			heat_counts_add(&span.counts, &one);
+		}
+		rc = heat_spans_add(spans, &span);
+	}
+	return rc;
+}
+
+/* Records the counts of a range, whose first sample, if it has one, is that at *sample. */
+static int fold_range(const struct drained *drained, const struct heat_part *part, size_t at,
+		      size_t *sample, struct heat_record *record)
+{
+	const struct heat_axis *axis = drained->axis;
+	struct heat_span range = {axis->ranges[at].start, heat_axis_end(axis, part, at),
+				  drained->counts[at]};
+	uint64_t ops = heat_counts_ops(&range.counts);
+	struct sampled of = {.samples = &drained->samples[*sample], .delimiter = part->delimiter};
+	struct heat_spans *spans;
+
+	while (*sample < drained->sample_count && drained->samples[*sample].table == part->table &&
+	       heat_compare_ends(sample_key(&drained->samples[*sample]), range.end) < 0) {
+		++*sample;
+		of.count++;
+	}
+	if (ops == 0)
+		return 0;
+	spans = heat_record_table(record, part->table, part->delimiter);
+	if (spans == NULL)
+		return -ENOMEM;
+	if (of.count == 0)
+		return heat_spans_add(spans, &range);
+	of.parts = 1 + (size_t)(ops * HEAT_PARTS / drained->ops);
+	if (of.parts > of.count)
+		of.parts = of.count;
+	return fold_parts(&record->bytes, spans, &of, range);
+}
+
+static int fold_ranges(const struct drained *drained, struct heat_record *record)
+{
+	size_t sample = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < drained->axis->part_count && rc == 0; i++) {
+		const struct heat_part *part = &drained->axis->parts[i];
+
+		while (sample < drained->sample_count &&
+		       drained->samples[sample].table < part->table)
+			sample++;
+		for (size_t at = part->first; at < part->first + part->count && rc == 0; at++)
+			rc = fold_range(drained, part, at, &sample, record);
+	}
+	return rc;
+}
+
+/* ---- Hot rows ---------------------------------------------------------------------------- */
+
+/* The parts of the counts that a hot row has, and the others. */
+static void fold_split(struct heat_counts *all, const struct heat_counts *row,
+		       struct heat_counts *own)
+{
+	own->reads = row->reads < all->reads ? row->reads : all->reads;
+	own->writes = row->writes < all->writes ? row->writes : all->writes;
+	own->bytes = row->bytes < all->bytes ? row->bytes : all->bytes;
+	own->timed = row->timed < all->timed ? row->timed : all->timed;
+	own->nanoseconds =
+		row->nanoseconds < all->nanoseconds ? row->nanoseconds : all->nanoseconds;
+	all->reads -= own->reads;
+	all->writes -= own->writes;
+	all->bytes -= own->bytes;
+	all->timed -= own->timed;
+	all->nanoseconds -= own->nanoseconds;
+}
+
+static int entry_compare(const void *a, const void *b)
+{
+	const struct heat_entry *x = a, *y = b;
+
+	if (x->table != y->table)
+		return x->table < y->table ? -1 : 1;
+	return wcs_slice_compare((struct wcs_slice){x->key, x->len},
+				 (struct wcs_slice){y->key, y->len});
+}
+
+/* Takes the samples of the hot row away, which have its range's samples no more to themselves. */
+static void fold_unsample(struct drained *drained, const struct heat_entry *entry)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < drained->sample_count; i++) {
+		const struct heat_sample *sample = &drained->samples[i];
+		bool same = sample->table == entry->table &&
+			    sample->len ==
+				    (entry->len < HEAT_SAMPLE_MAX ? entry->len : HEAT_SAMPLE_MAX) &&
+			    memcmp(sample->key, entry->key, sample->len) == 0;
+
+		if (!same)
+			drained->samples[kept++] = *sample;
+	}
+	drained->sample_count = kept;
+}
+
+/* Records each row that surely has more than a part in HEAT_HOT of all operations as a span of its
+ * own. */
+static int fold_hot(struct drained *drained, struct heat_record *record)
+{
+	qsort(drained->entries, drained->entry_count, sizeof(*drained->entries), entry_compare);
+	for (size_t i = 0; i < drained->entry_count; i++) {
+		const struct heat_entry *entry = &drained->entries[i];
+		const struct wcs_slice key = {entry->key, entry->len};
+		const struct heat_part *part = heat_axis_part(drained->axis, entry->table);
+		struct heat_span span = {.counts = {0, 0, 0, 0, 0}};
+		struct heat_spans *spans;
+
+		if (part == NULL || heat_counts_ops(&entry->counts) * HEAT_HOT < drained->ops)
+			continue;
+		spans = heat_record_table(record, entry->table, part->delimiter);
+		span.start = heat_arena_copy(&record->bytes, key, 0);
+		span.end = heat_arena_copy(&record->bytes, key, 1);
+		if (spans == NULL || span.start.data == NULL || span.end.data == NULL)
+			return -ENOMEM;
+		fold_split(&drained->counts[heat_axis_find(drained->axis, part, key)],
+			   &entry->counts, &span.counts);
+		if (heat_spans_add(spans, &span) != 0)
+			return -ENOMEM;
+		fold_unsample(drained, entry);
+	}
+	return 0;
+}
+
+int heat_fold_take(struct heat *heat, struct heat_record *record, uint64_t *ops)
+{
+	struct heat_record parts[2] = {{.count = 0}, {.count = 0}};
+	struct drained drained;
+	int rc = drained_init(&drained, heat);
+
+	if (rc == 0)
+		rc = fold_hot(&drained, &parts[0]);
+	if (rc == 0)
+		rc = fold_ranges(&drained, &parts[1]);
+	if (rc == 0)
+		rc = heat_record_join(record, parts, 2);
+	*ops = drained.ops;
+	heat_record_free(&parts[0]);
+	heat_record_free(&parts[1]);
+	drained_free(&drained);
+	return rc;
+}
