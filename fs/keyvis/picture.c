@@ -27,16 +27,16 @@ static void picture_titles(struct keyvis_picture *picture)
 {
 	const struct wcs_heat_map *map = picture->map;
 	bool mean = map->metric == WCS_HEAT_LATENCY;
-	char from[20], to[20], step[32];
+	char from[20], to[20], step[32], rows[64];
 
 	snprintf(picture->title, sizeof(picture->title), "%s: %s by key and time",
 		 picture->table->name, picture->words->title);
 	keyvis_time(picture->start, true, from);
 	keyvis_time(picture->end, true, to);
 	keyvis_span(map->step, step);
-	snprintf(picture->when, sizeof(picture->when),
-		 "%s to %s UTC; a column is %s, a row one of %zu ranges of keys", from, to, step,
-		 map->rows);
+	snprintf(rows, sizeof(rows), "a row one of %zu ranges of keys", map->rows);
+	snprintf(picture->when, sizeof(picture->when), "%s to %s UTC; a column is %s, %s", from, to,
+		 step, map->rows > 1 ? rows : "the one row all keys");
 	snprintf(picture->unit, sizeof(picture->unit), mean ? "%s%s" : "%s in %s",
 		 mean ? "mean " : picture->words->unit, mean ? picture->words->unit : step);
 }
