@@ -4,7 +4,7 @@
 #define FS_KEYVIS_PICTURE_H
 
 #include "fs/keyvis/keyvis.h"
-#include "store/heat/diagnose.h"
+#include "store/advice/diagnose.h"
 #include "store/keys/keys.h"
 
 /* ---- scale.c: values as levels, times as ticks --------------------------------------------- */

@@ -9,18 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void heat_shards_lock(struct heat *heat)
-{
-	for (size_t i = 0; i < HEAT_SHARDS; i++)
-		pthread_mutex_lock(&heat->shards[i].lock);
-}
-
-void heat_shards_unlock(struct heat *heat)
-{
-	for (size_t i = 0; i < HEAT_SHARDS; i++)
-		pthread_mutex_unlock(&heat->shards[i].lock);
-}
-
 /* The calling thread's shard, locked. */
 static struct heat_shard *shard_lock(struct heat *heat)
 {

@@ -186,9 +186,16 @@ struct heat {
 	struct heat_shard shards[HEAT_SHARDS];
 };
 
-/* ---- count.c ---- */
-void heat_shards_lock(struct heat *heat);
-void heat_shards_unlock(struct heat *heat);
+static inline void heat_shards_lock(struct heat *heat)
+{
+	for (size_t i = 0; i < HEAT_SHARDS; i++)
+		pthread_mutex_lock(&heat->shards[i].lock);
+}
+static inline void heat_shards_unlock(struct heat *heat)
+{
+	for (size_t i = 0; i < HEAT_SHARDS; i++)
+		pthread_mutex_unlock(&heat->shards[i].lock);
+}
 
 /* ---- record.c: the counts of a time as bytes ---- */
 struct heat_table {

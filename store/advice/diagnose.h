@@ -3,7 +3,7 @@
  * The diagnosis of a heat map: the known patterns that its values show. It looks at the map alone,
  * and only at the time that was counted. A map of full resolution gives the best one.
  *
- * The thresholds, all in store/heat/diagnose.c; shares are of the map's total:
+ * The thresholds, all in store/advice/diagnose.c; shares are of the map's total:
  *
  *   little      fewer than 100 operations, or than 5 columns counted; there is no other finding
  *   hot row     one row has 20 %

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The patterns of a heat map. Each has one function, which adds its findings. */
-#include "store/heat/diagnose.h"
+#include "store/advice/diagnose.h"
 
 #include <errno.h>
 #include <math.h>
