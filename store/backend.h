@@ -167,9 +167,10 @@ struct wcs_backend {
 
 	/* Starts a change of these rows, which differ; the edits have their rows and given values.
 	 * All calls on one wcs_rows come from one thread, and see the rows as they were at the
-	 * start. Behind rows_apply that thread may open values and scans before rows_close. An exclusive engine locks the rows until rows_close. A shared one remembers the
-	 * cells that rows_find gave (or that there was none), and rows_apply returns -EAGAIN if
-	 * another client has changed, removed or added one there: the layer above decides again. */
+	 * start. Behind rows_apply that thread may open values and scans before rows_close. An
+	 * exclusive engine locks the rows until rows_close. A shared one remembers the cells that
+	 * rows_find gave (or that there was none), and rows_apply returns -EAGAIN if another client
+	 * has changed, removed or added one there: the layer above decides again. */
 	int (*rows_open)(void *db, uint32_t table, const struct wcs_edit *edits, size_t count,
 			 struct wcs_rows **rows);
 	/* Finds the newest cell of the column that is not later than at->ts (WCS_TS_NEWEST: any);

@@ -43,7 +43,7 @@ static bool answer(struct live_file *file, fuse_req_t req, size_t size, uint64_t
 	int rc;
 
 	size -= size >= WAIT_FULL;
-	buf = malloc(size);
+	buf = malloc(size + 1); /* a READ may want none */
 	rc = buf ? live_file_read(file, buf, size, offset, &got) : -ENOMEM;
 	if (rc == 0 && got == 0 && !ends) {
 		free(buf);
