@@ -202,6 +202,7 @@ int heat_axis_divide(struct heat *heat, const struct heat_live *live,
 				       total);
 	}
 	if (rc == 0) {
+		next->number = axis->number + 1;
 		heat_shards_lock(heat);
 		for (size_t i = 0; i < HEAT_SHARDS; i++)
 			axis_move(heat->shards[i].counts, axis, next, room);

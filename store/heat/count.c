@@ -190,19 +190,22 @@ static void scan_flush(struct heat *heat, struct wcs_scan *of, struct wcs_slice 
 	const struct heat_counts one = {.reads = 1}, all = {.reads = scan->rows};
 	const struct heat_part *part;
 	struct heat_shard *shard = shard_enter(heat, of->table, &part);
+	size_t at = scan->range;
 
 	scan->rows = 0;
 	if (shard == NULL)
 		return;
 	if (all.reads > 0) {
-		heat_counts_add(&shard->counts[heat_axis_find(heat->axis, part, scan->start)],
-				&all);
+		if (scan->axis != heat->axis->number)
+			at = heat_axis_find(heat->axis, part, scan->start);
+		heat_counts_add(&shard->counts[at], &all);
 		if (key.data != NULL)
 			shard_offer_several(shard, of->table->id, key, &one, all.reads);
 	}
 	if (enters) {
-		size_t at = heat_axis_find(heat->axis, part, key);
-
+		at = heat_axis_find(heat->axis, part, key);
+		scan->axis = heat->axis->number;
+		scan->range = at;
 		scan->start = scan_copy(scan->bytes[0], heat->axis->ranges[at].start);
 		scan->end = scan_copy(scan->bytes[1], heat_axis_end(heat->axis, part, at));
 	}
@@ -221,6 +224,7 @@ void heat_count_scanned(struct wcs_scan *scan, const struct wcs_keys *keys, stru
 		if (scan->heat == NULL)
 			return;
 		scan->heat->rows = 0;
+		scan->heat->axis = UINT64_MAX;
 		scan->heat->start = scan->heat->end = (struct wcs_slice){"", 0}; /* no range */
 	}
 	/* A seek, an order in reverse and a merge of buckets leave a range at its start. */

@@ -130,6 +130,7 @@ struct heat_part {
 	unsigned char delimiter;
 };
 struct heat_axis {
+	uint64_t number; /* of axes before it */
 	size_t part_count, count;
 	struct heat_part parts[WCS_TABLES_MAX]; /* by table */
 	struct heat_row ranges[HEAT_RANGES];

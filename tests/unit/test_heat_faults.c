@@ -241,7 +241,7 @@ static struct wcs_table *heat_table(struct suite *s, int number)
 }
 
 /* As many tables as there may be, of which each is removed and made again. */
-SUITE_LEVELDB_STORE(test_tables_made_again, 120)
+SUITE_ON(test_tables_made_again, SUITE_MEMORY, 1, 120)
 {
 	heat_open(s, START);
 	for (int i = 0; i < (int)WCS_TABLES_MAX + 200; i++) {
