@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The heat map's counts, against those of a model that sees the same operations. */
 #include "store/heat/heat.h"
+#include "store/table/table.h"
 #include "tests/unit/suite.h"
 
 #include <malloc.h>
@@ -130,6 +131,28 @@ SUITE_STORES(test_counts_are_exact, 60)
 		ck_assert_uint_eq(heat_column(map, 575 - 3 + i), expected);
 	}
 	wcs_heat_map_free(map);
+}
+
+/* The record of docs/format.md, but for its nanoseconds. */
+SUITE_LEVELDB_STORE(test_record_of_the_example, 10)
+{
+	static const unsigned char head[] = {0xc0, 0x82, 0xea, 0x0d, 1, 0x23},
+				   span[] = {0, 0x0d, 0x61, 0x23, 0x31, 1, 0, 0};
+	unsigned char *bytes;
+	size_t len;
+
+	suite_set(s->table, "a#1", "f", "q", 1, "v");
+	heat_open(s);
+	heat_get(s, "a#1");
+	SUITE_OK(wcs_heat_fold(s->store));
+	SUITE_OK(s->store->engine.local->note_get(s->store->engine.db, 1 + 29000000 % 361, &bytes,
+						  &len));
+	ck_assert_uint_gt(len, sizeof(head) + 1 + sizeof(span) + 1);
+	ck_assert_mem_eq(bytes, head, sizeof(head));
+	ck_assert_uint_eq(bytes[sizeof(head)], len - sizeof(head) - 1);
+	ck_assert_mem_eq(bytes + sizeof(head) + 1, span, sizeof(span));
+	ck_assert_uint_eq(bytes[len - 1], 1);
+	free(bytes);
 }
 
 SUITE_CONTRACT("each hot key or prefix has a range of its own")

@@ -257,6 +257,70 @@ SUITE_ON(test_tables_made_again, SUITE_MEMORY, 1, 120)
 	}
 }
 
+/* ---- Keys -------------------------------------------------------------------------------- */
+
+/* Empty segments, NUL bytes, the greatest byte; each followed by so many bytes of fill. */
+static const struct {
+	struct wcs_slice start;
+	int fill;
+	size_t len; /* 0: of the start */
+} heat_keys[] = {
+	{{"\0", 1}, 0, 0},	 {{"\0\0", 2}, 0, 0},	{{"#", 1}, 0, 0},
+	{{"##", 2}, 0, 0},	 {{"a", 1}, 0, 0},	{{"a\0", 2}, 0, 0},
+	{{"a#", 2}, 0, 0},	 {{"a##b", 4}, 0, 0},	{{"\xff", 1}, 0, 0},
+	{{"\xff\xff", 2}, 0, 0}, {{"b", 1}, 'b', 4093}, {{"\xff", 1}, 0xff, 4093},
+};
+enum { HEAT_KEYS = sizeof(heat_keys) / sizeof(heat_keys[0]) };
+
+/* The sum of the ranges of one row with the key. */
+static uint64_t heat_of_row(const struct suite *s, const struct wcs_heat_map *map,
+			    struct wcs_slice key)
+{
+	unsigned char bytes[WCS_ROW_KEY_MAX];
+	struct wcs_slice stored = wcs_keys_stored(wcs_table_keys(s->table), key, bytes);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < map->rows; i++)
+		if (map->ranges[i].row && wcs_slice_compare(map->ranges[i].start, stored) == 0)
+			sum += map->ranges[i].total;
+	return sum;
+}
+
+SUITE_STORES(test_any_bytes_are_keys, 30)
+{
+	struct wcs_slice keys[HEAT_KEYS];
+	struct wcs_heat_map *map;
+
+	heat_open(s, START);
+	for (size_t i = 0; i < HEAT_KEYS; i++) {
+		size_t len = heat_keys[i].len > 0 ? heat_keys[i].len : heat_keys[i].start.len;
+		char *bytes = malloc(len);
+
+		memset(bytes, heat_keys[i].fill, len);
+		memcpy(bytes, heat_keys[i].start.data, heat_keys[i].start.len);
+		keys[i] = (struct wcs_slice){bytes, len};
+		for (size_t j = 0; j < 100 + i; j++)
+			suite_put(s->table, keys[i], "f", suite_text("q"), (int64_t)j,
+				  suite_text("v"));
+	}
+	for (int window = 0; window < WCS_HEAT_WINDOWS; window++) {
+		uint64_t total = 0;
+
+		SUITE_OK(wcs_heat_map(s->table, (enum wcs_heat_window)window, WCS_HEAT_WRITES, 0, 0,
+				      &map));
+		for (size_t i = 0; i < HEAT_KEYS; i++) {
+			ck_assert_msg(heat_of_row(s, map, keys[i]) == 100 + i, "key %zu", i);
+			total += 100 + i;
+		}
+		ck_assert_uint_eq(map->total, total);
+		wcs_heat_map_free(map);
+		s->clock += 30 * MINUTE;
+		SUITE_OK(wcs_heat_fold(s->store));
+	}
+	for (size_t i = 0; i < HEAT_KEYS; i++)
+		free((void *)(uintptr_t)keys[i].data);
+}
+
 /* ---- Memory ------------------------------------------------------------------------------ */
 
 enum { LONG_ROWS = 2000, LONG_TABLES = 30, LONG_MINUTES = 90, LONG_HOT = 50 };
