@@ -7,7 +7,7 @@
  */
 #include "store/table/table.h"
 
-/* The other policy, and what it would hide. */
+/* The other policy, and the counts of the cells that it would hide. */
 struct explain {
 	const struct wcs_gc *gc;
 	struct wcs_view view; /* its time */

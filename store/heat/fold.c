@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- What the shards have ---------------------------------------------------------------- */
+/* ---- The counts of the shards ------------------------------------------------------------- */
 
 /* The counts of all shards since the last fold, and the axis that they are of. */
 struct drained {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Folds the counts of the shards into the record of the present minute, once a minute and before a
- * map is made, and divides the axis anew by what was seen.
+ * map is made, and divides the axis anew by the operations seen.
  */
 #include "store/heat/heat_private.h"
 
@@ -23,7 +23,7 @@ static int64_t heat_slot(const struct heat *heat, int64_t now)
 	return (heat->folded + (half < MINUTE / 2 ? half : MINUTE / 2)) / MINUTE;
 }
 
-/* Adds what was counted to the record of the slot. */
+/* Adds the counts seen to the record of the slot. */
 static int heat_write(struct heat *heat, int64_t slot, struct heat_record *seen)
 {
 	struct heat_record parts[2] = {*seen, {.count = 0}}, sum = {.count = 0};

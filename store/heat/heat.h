@@ -4,8 +4,10 @@
  *
  * A store opened with wcs_options.heat counts the rows that gets, scans and listings read, and the
  * cells and value bytes that mutations write, in fixed memory. Once a minute a thread folds the
- * counts into records, which the engine keeps if it is local and writable, else memory does. A
- * request that the kernel answers from its caches does not reach the store and is not counted.
+ * counts into records, which the engine keeps if it is local and takes them, else memory does, in a
+ * shorter form and until the store is closed. Not counted are gets of cells that do not exist,
+ * wcs_key_get, drops, and requests that the kernel answers from its
+ * caches.
  *
  * Ranges are of stored keys (with their salt), because the store's load lies in their order.
  */
@@ -43,10 +45,11 @@ struct wcs_heat_range {
 struct wcs_heat_map {
 	enum wcs_heat_window window;
 	enum wcs_heat_metric metric;
-	int64_t start;	  /* of the first column, microseconds since 1970; a multiple of step */
+	int64_t start;	  /* of the first column, microseconds since 1970; a multiple of the
+			   * window's step */
 	int64_t step;	  /* of a column, microseconds; the last one may be under way */
 	int64_t counting; /* the first moment known to be counted in the window; before it, and
-			   * while no process counted, values are 0 because nobody looked */
+			   * while no process counted, values are 0 because nothing counted */
 	size_t columns;
 	size_t rows;		       /* 1 or more: together they are all keys, ascending */
 	struct wcs_heat_range *ranges; /* rows of them */
@@ -63,8 +66,9 @@ struct wcs_heat_map {
  */
 int wcs_heat_map(struct wcs_table *table, enum wcs_heat_window window, enum wcs_heat_metric metric,
 		 size_t rows_max, size_t columns_max, struct wcs_heat_map **map);
-/* Records what was counted since the last time, as the store's thread does every minute. Errors of
- * the engine, -EOPNOTSUPP. Any thread. */
+/* Records the counts since the last fold, as the store's thread does every minute. A failed
+ * write is no error: memory has the record then. -EOPNOTSUPP; -ENOMEM: counts are lost. Any thread.
+ */
 int wcs_heat_fold(struct wcs_store *store);
 void wcs_heat_map_free(struct wcs_heat_map *map);
 

@@ -224,7 +224,7 @@ size_t heat_record_size(const struct heat_spans *spans);
 int heat_record_decode(struct heat_record *record, int64_t slot, uint32_t wanted,
 		       const unsigned char *bytes, size_t len);
 
-/* ---- fold.c: what the shards counted, as a record ---- */
+/* ---- fold.c: the counts of the shards as a record ---- */
 /* Takes all counts, into an empty record; *ops: the operations. The caller holds the lock. -ENOMEM:
  * counts are lost. */
 int heat_fold_take(struct heat *heat, struct heat_record *record, uint64_t *ops);

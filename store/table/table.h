@@ -120,7 +120,7 @@ void hidden_tell(struct wcs_table *table);
 /* Logs the rest, before the family is freed. */
 void hidden_end(const struct wcs_table *table, struct table_family *family);
 
-/* ---- room.c: the caller has entered the table ---- */
+/* ---- room.c: the caller of the last one has entered the table ---- */
 /* Reserves room for a write of that size. records: of large values that move, which may take a
  * quarter of the reserve: large values can be renamed on a full medium. -ENOSPC; 0: the caller
  * calls room_leave(size) afterwards. */
