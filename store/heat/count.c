@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Counts operations in the shard of the thread: exactly by the range of the axis, and by key in a
- * summary of the most frequent keys and a sample. Rows of batches and scans are cheap, so only
- * every 32nd of them, on average, goes to the summary and the sample, for 32.
+ * summary of the most frequent keys and a sample. Rows of batches and scans are cheap. Once the
+ * sample is full, only every 32nd of them, on average, goes to the summary and the sample, for 32.
  */
 #include "store/heat/heat_private.h"
 
@@ -58,27 +58,35 @@ static uint64_t shard_random(struct heat_shard *shard)
 	return x * UINT64_C(0x2545f4914f6cdd1d);
 }
 
-/* Offers the key to the summary, and to the sample, in which each operation is as likely as any
- * other (algorithm R: Vitter, "Random Sampling with a Reservoir", 1985). */
+static void shard_sample(struct heat_sample *sample, uint32_t table, struct wcs_slice key)
+{
+	sample->table = table;
+	sample->len = (uint32_t)(key.len < HEAT_SAMPLE_MAX ? key.len : HEAT_SAMPLE_MAX);
+	memcpy(sample->key, key.data, sample->len);
+}
+
+/* Offers the key to the summary, and its operations to the sample, in which each operation is as
+ * likely as any other (after algorithm R: Vitter, "Random Sampling with a Reservoir", 1985). */
 static void shard_offer(struct heat_shard *shard, uint32_t table, struct wcs_slice key,
 			const struct heat_counts *counts)
 {
-	size_t at = shard->sample_count;
+	uint64_t ops = heat_counts_ops(counts), taken;
 
 	heat_summary_offer(&shard->summary, table, key, counts);
-	shard->seen += heat_counts_ops(counts);
-	if (at == HEAT_SAMPLES) {
-		uint64_t draw = (shard_random(shard) >> 8) % shard->seen;
+	shard->seen += ops;
+	for (; ops > 0 && shard->sample_count < HEAT_SAMPLES; ops--)
+		shard_sample(&shard->samples[shard->sample_count++], table, key);
+	ops *= HEAT_SAMPLES; /* divided by those seen: the samples to replace, on average */
+	taken = ops / shard->seen + ((shard_random(shard) >> 8) % shard->seen < ops % shard->seen);
+	for (; taken > 0; taken--)
+		shard_sample(&shard->samples[(shard_random(shard) >> 8) % HEAT_SAMPLES], table,
+			     key);
+}
 
-		if (draw / heat_counts_ops(counts) >= HEAT_SAMPLES)
-			return;
-		at = (size_t)(draw / heat_counts_ops(counts));
-	} else {
-		shard->sample_count++;
-	}
-	shard->samples[at].table = table;
-	shard->samples[at].len = (uint32_t)(key.len < HEAT_SAMPLE_MAX ? key.len : HEAT_SAMPLE_MAX);
-	memcpy(shard->samples[at].key, key.data, shard->samples[at].len);
+/* Are rows of batches and scans offered one by one? */
+static bool shard_offers_all(const struct heat_shard *shard)
+{
+	return shard->sample_count < HEAT_SAMPLES;
 }
 
 /* Offers a key out of several, if it is its turn. */
@@ -164,7 +172,7 @@ void heat_count_mutations(struct wcs_table *table, const struct wcs_entry *entri
 		for (size_t j = 0; j < mutation->write_count; j++)
 			counts.bytes += mutation->writes[j].value.len;
 		heat_counts_add(&shard->counts[heat_axis_find(heat->axis, part, key)], &counts);
-		if (count < HEAT_SEVERAL)
+		if (count < HEAT_SEVERAL || shard_offers_all(shard))
 			shard_offer(shard, table->id, key, &counts);
 		else
 			shard_offer_several(shard, table->id, key, &counts, 1);
@@ -199,9 +207,12 @@ static void scan_flush(struct heat *heat, struct wcs_scan *of, struct wcs_slice 
 		if (scan->axis != heat->axis->number)
 			at = heat_axis_find(heat->axis, part, scan->start);
 		heat_counts_add(&shard->counts[at], &all);
-		if (key.data != NULL)
+		if (key.data != NULL && scan->most == 1)
+			shard_offer(shard, of->table->id, key, &one);
+		else if (key.data != NULL)
 			shard_offer_several(shard, of->table->id, key, &one, all.reads);
 	}
+	scan->most = shard_offers_all(shard) ? 1 : HEAT_SEVERAL;
 	if (enters) {
 		at = heat_axis_find(heat->axis, part, key);
 		scan->axis = heat->axis->number;
@@ -217,13 +228,13 @@ void heat_count_scanned(struct wcs_scan *scan, const struct wcs_keys *keys, stru
 	struct heat *heat = scan->table->store->heat;
 	unsigned char bytes[WCS_ROW_KEY_MAX];
 	struct wcs_slice key = wcs_keys_stored(keys, row, bytes);
-	bool first = scan->heat == NULL;
 
-	if (first) {
+	if (scan->heat == NULL) {
 		scan->heat = malloc(sizeof(*scan->heat));
 		if (scan->heat == NULL)
 			return;
 		scan->heat->rows = 0;
+		scan->heat->most = HEAT_SEVERAL;
 		scan->heat->axis = UINT64_MAX;
 		scan->heat->start = scan->heat->end = (struct wcs_slice){"", 0}; /* no range */
 	}
@@ -231,7 +242,7 @@ void heat_count_scanned(struct wcs_scan *scan, const struct wcs_keys *keys, stru
 	if (heat_compare_ends(key, scan->heat->end) >= 0 ||
 	    wcs_slice_compare(key, scan->heat->start) < 0)
 		scan_flush(heat, scan, key, true);
-	if (++scan->heat->rows == HEAT_SEVERAL || first)
+	if (++scan->heat->rows >= scan->heat->most)
 		scan_flush(heat, scan, key, false);
 }
 

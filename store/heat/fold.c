@@ -267,8 +267,17 @@ static void fold_unsample(struct drained *drained, const struct heat_entry *entr
 	drained->sample_count = kept;
 }
 
-/* Records each row that surely has more than a part in HEAT_HOT of all operations as a span of its
- * own. */
+/* Has the key surely more than a part in HEAT_HOT of all operations? Few offers that stand for
+ * several rows tell nothing. */
+static bool fold_is_hot(const struct heat_entry *entry, uint64_t all)
+{
+	uint64_t ops = heat_counts_ops(&entry->counts);
+
+	return ops * HEAT_HOT >= all &&
+	       (all <= HEAT_SAMPLES || entry->counts.timed > 0 || ops > 4 * HEAT_SEVERAL);
+}
+
+/* Records each hot row as a span of its own. */
 static int fold_hot(struct drained *drained, struct heat_record *record)
 {
 	qsort(drained->entries, drained->entry_count, sizeof(*drained->entries), entry_compare);
@@ -279,7 +288,7 @@ static int fold_hot(struct drained *drained, struct heat_record *record)
 		struct heat_span span = {.counts = {0, 0, 0, 0, 0}};
 		struct heat_spans *spans;
 
-		if (part == NULL || heat_counts_ops(&entry->counts) * HEAT_HOT < drained->ops)
+		if (part == NULL || !fold_is_hot(entry, drained->ops))
 			continue;
 		spans = heat_record_table(record, entry->table, part->delimiter);
 		span.start = heat_arena_copy(&record->bytes, key, 0);

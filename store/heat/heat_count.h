@@ -31,6 +31,7 @@ void heat_count_move(struct wcs_table *table, struct wcs_slice row, int64_t bega
 /* The rows of a scan that are not counted yet: they are in one range. */
 struct heat_scan {
 	uint64_t rows;
+	uint64_t most; /* so many are counted at once */
 	uint64_t axis; /* the number of the axis with the range at that index */
 	size_t range;
 	struct wcs_slice start, end; /* of the range, in bytes; end.data NULL: the table's */

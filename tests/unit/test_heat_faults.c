@@ -161,6 +161,32 @@ SUITE_STORES(test_a_reversed_scan_moves_through_the_ranges, 60)
 	}
 }
 
+/* A scan of all rows each minute: few rows are counted one by one; of many no row looks hot. */
+SUITE_STORES(test_scans_make_no_hot_row, 60)
+{
+	struct wcs_heat_map *map;
+
+	heat_open(s, START);
+	for (int rows = 5; rows <= 1000; rows += 995) {
+		heat_load(s->table, rows);
+		s->clock += 400 * MINUTE;
+		SUITE_OK(wcs_heat_fold(s->store));
+		for (int minute = 0; minute < 10; minute++) {
+			struct wcs_count count;
+
+			SUITE_OK(wcs_rows_count(s->table, NULL, NULL, &count));
+			s->clock += MINUTE;
+			SUITE_OK(wcs_heat_fold(s->store));
+		}
+		SUITE_OK(wcs_heat_map(s->table, WCS_HEAT_6H, WCS_HEAT_READS, 0, 0, &map));
+		ck_assert_uint_eq(map->total, 10 * (uint64_t)rows);
+		for (size_t i = 0; i < map->rows; i++)
+			ck_assert_uint_le(map->ranges[i].total, rows == 5 ? 10 : 500);
+		ck_assert_uint_le(map->largest, rows == 5 ? 1 : 100);
+		wcs_heat_map_free(map);
+	}
+}
+
 /* ---- Records that cannot be kept or read ------------------------------------------------- */
 
 /* After a failed write the store is read-only; its reads are in the map all the same. */
