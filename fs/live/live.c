@@ -54,18 +54,3 @@ void live_push(struct live *live, struct ring *ring, const void *topic, bool sub
 	live->woken = true;
 	pthread_mutex_unlock(&live->lock);
 }
-
-void live_put(struct live_file *file)
-{
-	struct live *live = file->live;
-	bool last;
-
-	pthread_mutex_lock(&live->lock);
-	last = --file->users == 0;
-	pthread_mutex_unlock(&live->lock);
-	if (!last)
-		return;
-	wcs_chain_free(file->chain);
-	live_file_clear(file);
-	free(file);
-}

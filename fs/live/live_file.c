@@ -16,11 +16,26 @@ int live_file_init(struct live_file *file)
 	return file->lines && file->kept ? 0 : -ENOMEM;
 }
 
-void live_file_clear(struct live_file *file)
+static void file_clear(struct live_file *file)
 {
 	wcs_change_reader_free(file->lines);
 	free(file->kept);
 	pthread_mutex_destroy(&file->lock);
+}
+
+void live_put(struct live_file *file)
+{
+	struct live *live = file->live;
+	bool last;
+
+	pthread_mutex_lock(&live->lock);
+	last = --file->users == 0;
+	pthread_mutex_unlock(&live->lock);
+	if (!last)
+		return;
+	wcs_chain_free(file->chain);
+	file_clear(file);
+	free(file);
 }
 
 /* Begins the next line. False: there is none, or an error. */

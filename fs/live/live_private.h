@@ -76,9 +76,6 @@ struct live_file {
 void live_push(struct live *live, struct ring *ring, const void *topic, bool subtree,
 	       struct wcs_change *change);
 
-/* Returns a reference to the file; the last one frees it. */
-void live_put(struct live_file *file);
-
 /* ---- live_wait.c ---- */
 /* Starts the thread that answers waiters, if it does not run. False: it cannot. Lock: the live's.
  */
@@ -94,9 +91,10 @@ int live_file_read(struct live_file *file, void *buf, size_t len, uint64_t offse
 bool live_file_ready(struct live_file *file);
 /* The file is closed: it reads no more lines. */
 void live_file_end(struct live_file *file);
-/* Prepares what `lines` and `kept` need. -ENOMEM. */
+/* Makes the lock, `lines` and `kept`. -ENOMEM; live_put frees them in any case. */
 int live_file_init(struct live_file *file);
-void live_file_clear(struct live_file *file);
+/* Returns a reference to the file; the last one frees it. */
+void live_put(struct live_file *file);
 
 /* ---- changes.c ---- */
 /* Sets the rows of the file by its node. Errors as of live_open. */
