@@ -256,7 +256,7 @@ crash: all ## cuts the power N times (default: 500) under a load, kills as often
 	BUILD=$(BUILD) tests/crash/test_full.sh large
 
 # The tests that have threads meet.
-TSAN_UNIT := ring feed store_threads heat_threads store_gc drop_crash store_batch store_random sync leveldb_chunks leveldb_manual metrics lead node
+TSAN_UNIT := ring store_threads heat_threads store_gc drop_crash store_batch store_random sync leveldb_chunks leveldb_manual metrics lead node
 TSAN_E2E  := stress soak live changes
 
 tsan: deps ## runs the tests of threads with ThreadSanitizer

@@ -9,6 +9,11 @@ live() {
 	"$python" "$LIB_DIR/live.py" "$@"
 }
 
+# readers N: so many files of the mount are open, beside the metrics.
+readers() {
+	within eval "((\$(sed -n 's/^rowfs_open_files //p' '$m/.rowfs/metrics') > $1))"
+}
+
 families='"f":{},"n":"maxversions=2","i":{"type":"intsum"},"h":{"type":"inthll"}'
 keys='"keys":{"segments":["a",{"name":"n","codec":"pad","width":5}],"salt":{"buckets":8}}'
 new_mount "{\"version\":1,\"tables\":{\"t\":{\"families\":{$families}},\"o\":{\"families\":{$families}},
@@ -144,7 +149,7 @@ check_eq "drops: lines for who reads of these rows" 't {"dropped":"a#b"}
 a {"dropped":"a#b"}
 a/b/c {"dropped":"a#b"}
 range {"dropped":"a#b"}' "$(
-	n=0
+	pids=()
 	for dir in t a a/b/c b range other; do
 		case $dir in
 		t) path=$m/t ;;
@@ -152,12 +157,13 @@ range {"dropped":"a#b"}' "$(
 		other) path=$m/t/.from/b ;;
 		*) path=$m/t/$dir ;;
 		esac
-		timeout 1 head -n 1 "$path/.changes" >"$TMP/drop.$n.$(tr / _ <<<"$dir")" &
-		((n++))
+		head -n 1 "$path/.changes" >"$TMP/drop.${#pids[@]}.${dir//\//_}" &
+		pids+=($!)
 	done
-	sleep 0.5
+	readers 6
 	put "$m/t/a/b/.drop" 'a#b'
-	wait
+	wait "${pids[@]:0:3}" "${pids[4]}"
+	kill "${pids[3]}" "${pids[5]}" # those of other rows
 	for file in "$TMP"/drop.*; do
 		dir=${file##*/drop.?.}
 		sed "s|^|${dir//_//} |" "$file"
@@ -166,8 +172,11 @@ check_eq "a family, the table, the table with its families" '{"dropped":"","fami
 {"dropped":""}
 {"dropped":""}
 end' "$(
-	{ cat "$m/u/.changes"; echo end; } &
-	sleep 0.3
+	{
+		cat "$m/u/.changes"
+		echo end
+	} &
+	readers 1
 	put "$m/u/.families/i/drop" i
 	put "$m/u/.drop" u
 	put "$m/u/.drop" 'table u'
@@ -179,7 +188,7 @@ check_eq "many blocked readers" ok "$(live wait "$m/t/.changes" 200)"
 cat "$m/t/.changes" >"$TMP/rest" &
 reader=$!
 track_pid "$reader"
-sleep 0.3
+readers 1
 put "$m/t/a/f/q" last
 fail_with "the mount is busy" - 'busy' fusermount3 -u "$m"
 kill "$(mount_pid "$m")"

@@ -13,14 +13,20 @@ f=$m/t/.changes
 
 # ---- Tools ---------------------------------------------------------------------------------------
 
-# tool NAME EXPECTED COMMAND: what it prints of lines 1, 2, … that come 0.1 s apart; it ends by itself.
+# readers N: so many files of the mount are open, beside the metrics.
+readers() {
+	within eval "((\$(sed -n 's/^rowfs_open_files //p' '$m/.rowfs/metrics') > $1))"
+}
+
+# tool NAME EXPECTED COMMAND [FILES]: what it prints of lines 1, 2, … that come 0.1 s apart once it has
+# opened the file (so many times); it ends by itself.
 tool() {
 	local pid writer
 	timeout 20 bash -c "$3" >"$TMP/tool" 2>&1 &
 	pid=$!
 	track_pid "$pid"
 	{
-		sleep 0.5
+		readers "${4:-1}"
 		for ((i = 1; i <= 15; i++)); do
 			put "$m/t/.rows" "{\"key\":\"k\",\"families\":{\"f\":{\"q\":[{\"ts\":$i,\"value\":\"v$i\"}]}}}"
 			sleep 0.1
@@ -39,11 +45,11 @@ export f trace
 	only='grep --line-buffered -o "v[0-9][0-9]*"'
 	tool "head -n 1" v1 "head -n 1 \$f | $only"
 	tool "head -n 3 in two processes" $'v1\nv2\nv3' "{ head -n 1; head -n 2; } <\$f | $only"
-	tool "timeout cat" $'v1\nv2\nv3' "timeout 0.95 cat \$f | $only | head -n 3"
+	tool "timeout cat" $'v1\nv2\nv3' "timeout 2 cat \$f | $only | head -n 3"
 	tool "grep -m" v3 "grep -m 1 v3 \$f | $only"
 	tool "tail -f" $'v1\nv2\nv3' "tail -s 0.2 -f \$f | $only | head -n 3; :"
 	tool "tail -F, and another one" $'v1\nv1' \
-		"tail -s 0.2 -f \$f | head -n 1 | $only & tail -s 0.2 -F \$f | head -n 1 | $only; wait"
+		"tail -s 0.2 -f \$f | head -n 1 | $only & tail -s 0.2 -F \$f | head -n 1 | $only; wait" 2
 	tool "jq" $'"v1"\n"v2"' 'jq --unbuffered .families.f.q[0].value $f | head -n 2'
 	tool "jq -n first" '"v1"' 'jq -n "first(inputs).families.f.q[0].value" $f'
 	tool "while read" $'v1\nv2\nv3\nv4' \
@@ -183,16 +189,16 @@ for kind in write readdir rename unlink create; do
 done
 check_eq "many readers see the same" 1 "$(
 	for i in 1 2 3 4 5 6 7 8; do
-		timeout 2 sed '/"unlink"/q' "$trace" | tail -n 1 | grep -c unlink >"$TMP/reader.$i" &
+		timeout 20 sed '/"unlink"/q' "$trace" | tail -n 1 | grep -c unlink >"$TMP/reader.$i" &
 	done
-	sleep 0.5
+	readers 8
 	rm "$m/t/k/f/big"
 	wait
 	cat "$TMP"/reader.* | sort -u)"
 timeout 60 cat "$trace" >"$TMP/rest" &
 reader=$!
 track_pid "$reader"
-sleep 0.3
+readers 1
 ls "$m/t" >/dev/null
 kill "$(mount_pid "$m")"
 check "it ends with the mount" within ended "$reader"
