@@ -6,6 +6,7 @@
  * either.
  */
 #include <inttypes.h>
+#include <limits.h>
 #include <linux/fuse.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,10 +21,11 @@
 #include "store/keys/keys.h"
 
 /* Each byte of a string may get a backslash. */
-#define TRACE_KEY_MAX (2 * WCS_KEYS_TEXT_MAX(WCS_ROW_KEY_MAX))
-#define TRACE_MAX     (TRACE_KEY_MAX + 1024)
+#define TRACE_KEY_MAX  (2 * WCS_KEYS_TEXT_MAX(WCS_ROW_KEY_MAX))
+#define TRACE_NAME_MAX (2 * WCS_KEYS_TEXT_MAX(NAME_MAX) + 16)
+#define TRACE_MAX      (TRACE_KEY_MAX + TRACE_NAME_MAX + 1024)
 
-/* A request under way, and the place of its inode as the beginning of a JSON object's end. */
+/* A request under way, and the place of its inode and the name in it as members of JSON. */
 struct trace {
 	struct metrics_note note;
 	struct fs *fs;
@@ -34,8 +36,8 @@ struct trace {
 	pthread_t handler;
 	uint64_t rows; /* that it had read before */
 	char command[PROCESS_NAME_MAX];
-	size_t place_len;
-	char place[];
+	size_t place_len, name_len;
+	char place[]; /* and the name */
 };
 
 /* ---- Text -------------------------------------------------------------------------------- */
@@ -71,6 +73,42 @@ static size_t trace_place(const struct node *node, char *buf)
 	to += sprintf(to, row ? ",\"key\":" : ",\"prefix\":");
 	to = trace_string(to, shown, wcs_keys_show(pos.keys, pos_key(&pos), shown));
 	return (size_t)(to - buf);
+}
+
+/* Writes the name that a request has for a child of its inode, or that of the control file that
+ * its inode (NULL: none) is; to has room for TRACE_NAME_MAX. Returns the length. */
+static size_t trace_name(const struct fuse_in_header *header, const void *request,
+			 const struct node *node, char *to)
+{
+	const char *name = (const char *)request + sizeof(*header);
+	char shown[WCS_KEYS_TEXT_MAX(NAME_MAX)], own[SPELL_MAX];
+	struct wcs_slice bytes;
+	char *start = to;
+
+	switch (header->opcode) {
+	case FUSE_LOOKUP:
+	case FUSE_UNLINK:
+	case FUSE_RMDIR:
+		break;
+	case FUSE_MKDIR:
+		name += sizeof(struct fuse_mkdir_in);
+		break;
+	case FUSE_CREATE:
+		name += sizeof(struct fuse_create_in);
+		break;
+	case FUSE_RENAME2:
+		name += sizeof(struct fuse_rename2_in);
+		break;
+	default:
+		if (!node || node->kind != NODE_CONTROL)
+			return 0;
+		spell_node(node, own);
+		name = own;
+	}
+	bytes = (struct wcs_slice){name, strnlen(name, NAME_MAX)};
+	to += sprintf(to, ",\"name\":");
+	to = trace_string(to, shown, wcs_keys_show(NULL, bytes, shown));
+	return (size_t)(to - start);
 }
 
 /* ---- Requests ---------------------------------------------------------------------------- */
@@ -144,6 +182,8 @@ static struct wcs_change *trace_line(const struct trace *trace, const struct iov
 		memcpy(to, trace->place, trace->place_len);
 		to += trace->place_len;
 	}
+	memcpy(to, trace->place + trace->place_len, trace->name_len);
+	to += trace->name_len;
 	to += sprintf(to, ",\"rows\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"us\":%" PRIu64,
 		      same ? wcs_rows_read() - trace->rows : 0, trace_bytes(trace, iov),
 		      nanoseconds / 1000);
@@ -169,7 +209,7 @@ struct metrics_note *trace_received(void *ctx, const void *request)
 	struct fuse_in_header header;
 	const struct node *node;
 	struct trace *trace;
-	size_t len;
+	size_t len, name_len;
 
 	memcpy(&header, request, sizeof(header));
 	if (header.opcode == FUSE_FORGET || header.opcode == FUSE_BATCH_FORGET ||
@@ -179,7 +219,8 @@ struct metrics_note *trace_received(void *ctx, const void *request)
 	if (node && node->kind == NODE_CONTROL && node->ts == CONTROL_TRACE)
 		return NULL;
 	len = node ? trace_place(node, place) : 0;
-	trace = malloc(sizeof(*trace) + len);
+	name_len = trace_name(&header, request, node, place + len);
+	trace = malloc(sizeof(*trace) + len + name_len);
 	if (!trace)
 		return NULL;
 	*trace = (struct trace){.note = {trace_answered},
@@ -190,8 +231,9 @@ struct metrics_note *trace_received(void *ctx, const void *request)
 				.opcode = header.opcode,
 				.handler = pthread_self(),
 				.rows = wcs_rows_read(),
-				.place_len = len};
+				.place_len = len,
+				.name_len = name_len};
 	process_name(trace->thread, trace->command);
-	memcpy(trace->place, place, len);
+	memcpy(trace->place, place, len + name_len);
 	return &trace->note;
 }
