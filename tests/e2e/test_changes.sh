@@ -128,12 +128,18 @@ mirror() {
 }
 
 mirror "a mirror" t o "" "${LIVE_SECONDS:-8}"
-head -c 20000000 /dev/urandom >"$TMP/large"
-before=$(awk '/VmRSS/ { print $2 }' "/proc/$(mount_pid "$m")/status")
+head -c 60000000 /dev/urandom >"$TMP/large"
+memory() {
+	awk -v "name=$1:" '$1 == name { print $2 }' "/proc/$(mount_pid "$m")/status"
+}
+exec {fd}<"$m/t/large/.changes"
 check "a large value" cp "$TMP/large" "$m/t/large/f/q"
 check "reaches the mirror" within cmp -s "$TMP/large" "$m/o/large/f/q"
-after=$(awk '/VmRSS/ { print $2 }' "/proc/$(mount_pid "$m")/status")
-echo "memory: $before KiB before, $after KiB after"
+echo 5 >"/proc/$(mount_pid "$m")/clear_refs"
+before=$(memory VmRSS)
+check_eq "its line is whole" 60000000 "$(head -n 1 <&"$fd" | jq -r '.families.f.q[0].base64' | base64 -d | wc -c)"
+check "and read in little memory" test "$(($(memory VmHWM) - before))" -lt 16384
+exec {fd}<&-
 
 # The mirror of a table ends with a drop in it, and says why.
 check "a drop in the table" put "$m/t/a/.drop" a

@@ -79,14 +79,31 @@ static void alloc_expect_done(const struct call *call, size_t n)
 	free(state);
 }
 
-/* In a plain and in a salted table. */
-SUITE_LOOP(test_every_allocation_of_a_call, 2 * calls_count(), 300)
+static void alloc_told(void *ctx, const struct wcs_table *table, struct wcs_change *change)
 {
-	enum suite_engine engine = _i < calls_count() ? SUITE_LEVELDB : SUITE_SALTED_ONE;
+	(void)ctx;
+	(void)table;
+	wcs_change_free(change);
+}
+
+static void alloc_open_told(enum suite_engine engine, bool told)
+{
+	static const struct wcs_watch watch = {alloc_told, NULL};
+
+	alloc_open(engine);
+	if (told)
+		wcs_table_watch(calls.suite.table, &watch);
+}
+
+/* In a plain and in a salted table; and if the changes of a table are told. */
+SUITE_LOOP(test_every_allocation_of_a_call, 3 * calls_count(), 300)
+{
+	bool told = _i >= 2 * calls_count();
+	enum suite_engine engine = _i < calls_count() || told ? SUITE_LEVELDB : SUITE_SALTED_ONE;
 	const struct call *call = calls_at(_i % calls_count());
 	struct attempt attempt = {.n = 0};
 
-	alloc_open(engine);
+	alloc_open_told(engine, told);
 	do {
 		int rc;
 		struct wcs_store *store;
@@ -121,7 +138,7 @@ SUITE_LOOP(test_every_allocation_of_a_call, 2 * calls_count(), 300)
 			suite_close(&calls.suite);
 			free(before);
 			if (attempt.failed)
-				alloc_open(engine);
+				alloc_open_told(engine, told);
 		}
 	} while (attempt.failed);
 	ck_assert_msg(attempt.n > call->least, "%s: only %zu allocations", call->name,
