@@ -5,6 +5,7 @@
  * no line, since reading that would make another one. Requests without an answer (FORGET) have none
  * either.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <linux/fuse.h>
@@ -163,7 +164,8 @@ static struct wcs_change *trace_line(const struct trace *trace, const struct iov
 				     uint64_t nanoseconds)
 {
 	bool same = pthread_equal(trace->handler, pthread_self());
-	const struct node *entry = trace_node(trace->fs, trace_entry(trace, iov));
+	uint64_t ino = trace_entry(trace, iov);
+	const struct node *entry = trace_node(trace->fs, ino);
 	char line[TRACE_MAX], shown[WCS_KEYS_TEXT_MAX(PROCESS_NAME_MAX)], *to = line;
 	const struct wcs_slice command = {trace->command, strlen(trace->command)};
 	pid_t process = process_of(trace->thread);
@@ -187,6 +189,8 @@ static struct wcs_change *trace_line(const struct trace *trace, const struct iov
 	to += sprintf(to, ",\"rows\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"us\":%" PRIu64,
 		      same ? wcs_rows_read() - trace->rows : 0, trace_bytes(trace, iov),
 		      nanoseconds / 1000);
+	if (trace->opcode == FUSE_LOOKUP && ino == 0 && header.error == 0)
+		header.error = -ENOENT; /* which the kernel may cache */
 	if (header.error == 0)
 		to += sprintf(to, ",\"error\":null}\n");
 	else
