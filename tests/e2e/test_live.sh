@@ -155,7 +155,7 @@ check_eq "the way to it" '["x\"y","x\"y#7"]' \
 check_eq "its time is now, and its process cat's" true "$(jq -s "
 	all(.[]; .us >= 0 and .us < 60e6 and (now - (.time[:19] + \"Z\" | fromdate)) < 60) and ([.[] | select(.command == \"cat\").pid] | unique | length == 1)" \
 	"$TMP/lines")"
-check_eq "an error, and the name that is not there" '"ENOENT" "t" "no\"ne"' "$(traced stat "$m/t/no\"ne" | jq -s 'map(select(.name)) | .[-1] | .error, .table, .name' | xargs -d '\n')"
+check_eq "an error, and the name that is not there" '"ENOENT" "t" ".no\"ne"' "$(traced stat "$m/t/.no\"ne" | jq -s 'map(select(.name)) | .[-1] | .error, .table, .name' | xargs -d '\n')"
 check_eq "written bytes" 70000 "$(traced cp <(head -c 70000 /dev/zero) "$m/t/k/f/big" |
 	jq -s 'map(select(.operation == "write").bytes) | add')"
 check_eq "rows that are read" 3 "$(
