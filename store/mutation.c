@@ -28,6 +28,16 @@ int wcs_slice_compare(struct wcs_slice a, struct wcs_slice b)
 	return order != 0 ? order : (a.len > b.len) - (a.len < b.len);
 }
 
+size_t wcs_slice_shared(struct wcs_slice a, struct wcs_slice b)
+{
+	const unsigned char *x = a.data, *y = b.data;
+	size_t len = 0;
+
+	while (len < a.len && len < b.len && x[len] == y[len])
+		len++;
+	return len;
+}
+
 struct wcs_mutation *wcs_mutation_new(void)
 {
 	return calloc(1, sizeof(struct wcs_mutation));

@@ -72,6 +72,8 @@ struct wcs_slice {
 };
 /* Orders by unsigned bytes, and a prefix before a longer slice: negative, 0 or positive. */
 int wcs_slice_compare(struct wcs_slice a, struct wcs_slice b);
+/* The number of bytes that both have at their start. */
+size_t wcs_slice_shared(struct wcs_slice a, struct wcs_slice b);
 
 struct wcs_store; /* an open store */
 struct wcs_table; /* a handle on one table */

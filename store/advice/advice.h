@@ -35,9 +35,9 @@ int wcs_advice_table(struct wcs_advice *advice, const struct wcs_table_schema *s
 void wcs_advice_cell(struct wcs_advice *advice, const struct wcs_cell *cell);
 /* The same of all cells that a row of text writes. */
 void wcs_advice_line(struct wcs_advice *advice, const struct wcs_line *line);
-/* The traffic of the table: its heat maps of operations and of writes. */
-void wcs_advice_traffic(struct wcs_advice *advice, const struct wcs_heat_map *operations,
-			const struct wcs_heat_map *writes);
+/* The traffic of the table: its heat maps of operations and of writes. -ENOMEM. */
+int wcs_advice_traffic(struct wcs_advice *advice, const struct wcs_heat_map *operations,
+		       const struct wcs_heat_map *writes);
 /* Ends the table, if there is one, and prints its findings. -ENOMEM: they are printed. */
 int wcs_advice_table_end(struct wcs_advice *advice);
 /* The same, and prints the findings that are about several tables. */

@@ -4,6 +4,7 @@
 #define WCS_ADVICE_PRIVATE_H
 
 #include "store/advice/advice.h"
+#include "store/advice/diagnose.h"
 #include "store/advice/segment.h"
 #include "store/keys/keys.h"
 
@@ -64,12 +65,10 @@ struct advice_run {
 	int64_t from, to;
 };
 
-/* The traffic in the window of the heat maps; a share of 0: there is none to tell of. */
+/* A pattern of the heat maps. */
 struct advice_traffic {
-	double row;    /* share of the operations that went to the hottest row */
-	double prefix; /* to the hottest first segment, but for hot rows */
-	double end;    /* share of the minutes with writes whose writes met one range, that moves */
-	struct advice_key row_key, prefix_key, end_key;
+	double share; /* of the operations, or of the writes; 0: the maps do not show the pattern */
+	struct advice_key key; /* the hottest row; the prefix; the start of the moving range */
 };
 
 struct advice_stats {
@@ -85,7 +84,7 @@ struct advice_stats {
 	uint64_t personal; /* rows with SEGMENT_MAIL or SEGMENT_ADDRESS, and the first one's key */
 	struct advice_key personal_key;
 	struct advice_peak row_bytes, cell_bytes, columns, versions;
-	struct advice_traffic traffic;
+	struct advice_traffic traffic[WCS_HEAT_PATTERNS];
 	struct advice_row row;
 	struct advice_key before; /* the row before; of length 0: there is none */
 	struct advice_run run, run_before;

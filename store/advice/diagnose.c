@@ -10,15 +10,12 @@
 /* The thresholds, see diagnose.h. Shares are percent. */
 #define LITTLE_TOTAL	   100u
 #define LITTLE_COLUMNS	   5u
-#define HOT_ROW_SHARE	   20u
 #define HOT_ROWS	   3u
 #define SEQUENTIAL_COLUMNS 8u
-#define SEQUENTIAL_PART	   60u /* of the columns with values */
 #define SEQUENTIAL_RANGES  32u /* a 32nd of the ranges on each side of the median */
 #define SEQUENTIAL_PLACES  5u
 #define SEQUENTIAL_LINE	   0.9 /* correlation */
 #define PREFIX_FACTOR	   4u
-#define PREFIX_SHARE	   30u
 #define PREFIX_KEEPS	   90u /* of the prefix around it */
 #define SCAN_COUNT	   3u
 #define SCAN_FACTOR	   3u
@@ -113,7 +110,7 @@ static struct wcs_heat_finding *found_ranges(struct diagnosis *in, enum wcs_heat
 static bool row_is_hot(const struct diagnosis *in, size_t range)
 {
 	return in->map->ranges[range].row &&
-	       percent(in->of_range[range], in->total) >= HOT_ROW_SHARE;
+	       percent(in->of_range[range], in->total) > WCS_HEAT_HOT_ROW_SHARE;
 }
 
 /* ---- Hot rows ---------------------------------------------------------------------------- */
@@ -223,8 +220,8 @@ static void sequential(struct diagnosis *in)
 			line_add(in, c, &line);
 	correlation = line_correlation(&line);
 	if (line.columns < SEQUENTIAL_COLUMNS ||
-	    percent(line.columns, in->busy) < SEQUENTIAL_PART || line.places < SEQUENTIAL_PLACES ||
-	    fabs(correlation) < SEQUENTIAL_LINE)
+	    percent(line.sum, in->total) <= WCS_HEAT_SEQUENTIAL_SHARE ||
+	    line.places < SEQUENTIAL_PLACES || fabs(correlation) < SEQUENTIAL_LINE)
 		return;
 	finding = found_ranges(in, WCS_HEAT_SEQUENTIAL, line.least, line.most, line.sum);
 	if (finding)
@@ -254,17 +251,6 @@ static bool prefix_lasts(const struct diagnosis *in, size_t first, size_t last, 
 	return 2 * with >= in->busy;
 }
 
-/* The number of bytes that both have at their start. */
-static size_t prefix_shared(struct wcs_slice a, struct wcs_slice b)
-{
-	const unsigned char *x = a.data, *y = b.data;
-	size_t len = 0;
-
-	while (len < a.len && len < b.len && x[len] == y[len])
-		len++;
-	return len;
-}
-
 /* Ranges whose starts begin with the same bytes. */
 struct prefix {
 	size_t first, end;
@@ -277,12 +263,13 @@ struct prefix {
 static struct prefix prefix_heaviest(const struct diagnosis *in, const struct prefix *of)
 {
 	const struct wcs_heat_range *ranges = in->map->ranges;
-	size_t shared = prefix_shared(ranges[of->first].start, ranges[of->end - 1].start),
+	size_t shared = wcs_slice_shared(ranges[of->first].start, ranges[of->end - 1].start),
 	       parts = 0;
 	struct prefix best = {0, 0, 0, 0}, part = {of->first, of->first, 0, 0};
 
 	for (size_t r = of->first; r < of->end; r++) {
-		if (r > of->first && prefix_shared(ranges[r - 1].start, ranges[r].start) <= shared)
+		if (r > of->first &&
+		    wcs_slice_shared(ranges[r - 1].start, ranges[r].start) <= shared)
 			part = (struct prefix){r, r, 0, 0};
 		parts += part.first == r && ranges[r].start.len > shared;
 		part.end = r + 1;
@@ -308,7 +295,7 @@ static void hot_prefix(struct diagnosis *in)
 
 	while (at.end - at.first > 1) {
 		at = prefix_heaviest(in, &at);
-		if (percent(at.sum, in->total) < PREFIX_SHARE ||
+		if (percent(at.sum, in->total) <= WCS_HEAT_HOT_PREFIX_SHARE ||
 		    percent(at.sum, hot.sum) < PREFIX_KEEPS * (hot.sum > 0))
 			break;
 		if (hot.sum > 0 || prefix_is_hot(in, &at))

@@ -3,16 +3,17 @@
  * The diagnosis of a heat map: the known patterns that its values show. It looks at the map alone,
  * and only at the time that was counted. A map of full resolution gives the best one.
  *
- * The thresholds, all in store/advice/diagnose.c; shares are of the map's total:
+ * The thresholds are rowfs's own; tests/unit/test_heat_diagnose.c has maps on both sides of them.
+ * Shares are of the map's total:
  *
  *   little      fewer than 100 operations, or than 5 columns counted; there is no other finding
- *   hot row     one row has 20 %
- *   sequential  half of a column's values lie in a sixteenth of the ranges around its median,
- *               in 60 % of the columns with values, and in 8 or more; these medians have 5
- *               places or more, and a correlation with time of 0.9 or more
- *   hot prefix  keys that begin with the same bytes have 30 %, hot rows left out; that is four
- *               times as much as if each prefix had as much as those beside it; in half of the
- *               columns they have at least half of that share
+ *   hot row     one row has more than 20 %
+ *   sequential  8 columns or more have half of their values in a sixteenth of the ranges around
+ *               their median; these medians have 5 places or more, and a correlation with time
+ *               of 0.9 or more; the values around them are more than 50 %
+ *   hot prefix  keys that begin with the same bytes have more than 30 %, hot rows left out; that
+ *               is four times as much as if each prefix had as much as those beside it; in half
+ *               of the columns they have at least half of that share
  *   scans       3 times or more, neighbouring columns have three times the median of all
  *               columns, and 60 % of the ranges have twice their average in one of them; 70 %
  *               of the times between are alike, within a quarter or a column; together they
@@ -50,6 +51,11 @@ struct wcs_heat_finding {
 };
 
 #define WCS_HEAT_FINDINGS_MAX 8u
+
+/* Thresholds that the rules of advice.h have, too, in percent. */
+#define WCS_HEAT_HOT_ROW_SHARE	  20u
+#define WCS_HEAT_HOT_PREFIX_SHARE 30u
+#define WCS_HEAT_SEQUENTIAL_SHARE 50u
 
 /* Writes the findings, one or more, the most important first; at most three are hot rows. Returns
  * how many, or -ENOMEM. Any thread. */

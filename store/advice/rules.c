@@ -17,22 +17,22 @@
 
 static const struct advice_rule rules[] = {
 	/* ---- Traffic ---- */
-	{"hot-row", ADVICE_WARNING, ADVICE_TABLE, rules_hot_row, 0.1, 0,
+	{"hot-row", ADVICE_WARNING, ADVICE_TABLE, rules_hot_row, WCS_HEAT_HOT_ROW_SHARE / 100.0, 0,
 	 "share of the operations of 6 hours that went to one row",
 	 "No key design and no salt divides one row. If the row is written, make a row for "
 	 "each of a few writers, with the number of the writer as another last segment, and "
 	 "read these rows as one prefix; a counter becomes an intsum in each of them. If it "
 	 "is read, keep its value in the readers for a few seconds.",
 	 "a-hot-row", BIGTABLE_HEAT},
-	{"hot-prefix", ADVICE_WARNING, ADVICE_TABLE, rules_hot_prefix, 0.5, 0,
-	 "share of the operations of 6 hours that went to one first segment",
+	{"hot-prefix", ADVICE_WARNING, ADVICE_TABLE, rules_hot_prefix,
+	 WCS_HEAT_HOT_PREFIX_SHARE / 100.0, 0,
+	 "share of the operations of 6 hours that went to keys with one prefix",
 	 "Copy the table (.rows through jq, which changes the key) to one whose keys have a "
 	 "segment that spreads this traffic before or directly behind the hot one. If the "
 	 "keys must stay, give the copy a salt over as many segments as spread it.",
 	 "hot-ranges-salt", BIGTABLE_HEAT},
-	{"hot-end", ADVICE_WARNING, ADVICE_TABLE, rules_hot_end, 0.9, 0,
-	 "share of the minutes with writes in which most writes went to one range, which "
-	 "moves with time or is the table's last",
+	{"hot-end", ADVICE_WARNING, ADVICE_TABLE, rules_hot_end, WCS_HEAT_SEQUENTIAL_SHARE / 100.0,
+	 0, "share of the writes of 6 hours that went to one range of keys, which moves with time",
 	 "All new writes go to one range, so on several machines to one of them. Copy the "
 	 "table to one whose keys begin with a segment that differs among the writers of a "
 	 "moment, such as the device, and have the time or number last. On one machine this "

@@ -123,8 +123,8 @@ bool rules_salt_missing(const struct wcs_advice *advice, size_t at, struct advic
 
 	if (!alone || !rules_order(advice, at, finding))
 		return false;
-	if (stats->traffic.end > finding->value)
-		finding->value = stats->traffic.end;
+	if (stats->traffic[WCS_HEAT_SEQUENTIAL].share > finding->value)
+		finding->value = stats->traffic[WCS_HEAT_SEQUENTIAL].share;
 	return true;
 }
 

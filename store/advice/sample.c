@@ -110,7 +110,7 @@ static int read_traffic(struct wcs_advice *advice, struct wcs_table *table)
 	if (rc == 0 && operations->total > 0)
 		rc = wcs_heat_map(table, WCS_HEAT_6H, WCS_HEAT_WRITES, 0, 0, &writes);
 	if (rc == 0 && writes)
-		wcs_advice_traffic(advice, operations, writes);
+		rc = wcs_advice_traffic(advice, operations, writes);
 	wcs_heat_map_free(writes);
 	wcs_heat_map_free(operations);
 	return rc == -EOPNOTSUPP ? 0 : rc;
@@ -142,8 +142,10 @@ int wcs_advice_store(struct wcs_advice *advice, struct wcs_store *store)
 				rc = wcs_advice_table_end(advice);
 			wcs_table_close(table);
 		}
-		if (rc == -ENOENT) /* it was removed meanwhile */
+		if (rc == -ENOENT) { /* it was removed meanwhile */
+			advice->schema = NULL;
 			rc = 0;
+		}
 	}
 	if (rc == 0)
 		wcs_advice_end(advice);

@@ -1,146 +1,122 @@
 /* SPDX-License-Identifier: MIT */
 /* Advice about stores: samples of large tables, and rules about traffic. */
 #include "tests/unit/advice.h"
+#include "tests/unit/heat.h"
 
 /* ---- Traffic ----------------------------------------------------------------------------- */
 
-enum { HEAT_RANGES = 12, HEAT_MINUTES = 10 };
-
-/* A map of the ranges "", p01#1, p02#2, …, all without traffic. */
-struct heat {
-	struct wcs_heat_map map;
-	struct wcs_heat_range ranges[HEAT_RANGES];
-	char starts[HEAT_RANGES][16];
-	uint64_t values[HEAT_RANGES * HEAT_MINUTES];
-};
-
-static void heat_begin(struct heat *heat)
+/* Adds the same to each value of a range. */
+static void heat_range(struct wcs_heat_map *map, size_t range, uint64_t value)
 {
-	*heat = (struct heat){.map = {.step = 60000000,
-				      .columns = HEAT_MINUTES,
-				      .rows = HEAT_RANGES,
-				      .ranges = heat->ranges,
-				      .values = heat->values}};
-	for (size_t i = 1; i < HEAT_RANGES; i++) {
-		snprintf(heat->starts[i], sizeof(heat->starts[i]), "p%02zu#%zu", i, i);
-		heat->ranges[i].start = suite_text(heat->starts[i]);
-		heat->ranges[i - 1].end = heat->ranges[i].start;
-	}
+	for (size_t c = 0; c < map->columns; c++)
+		heat_map_add(map, range, c, value);
 }
 
-static void heat_add(struct heat *heat, size_t range, size_t minute, uint64_t value)
+/* The range t040# has that many percent of the operations. */
+static void heat_hot(struct wcs_heat_map *map, unsigned int percent)
 {
-	heat->values[range * HEAT_MINUTES + minute] += value;
-	heat->ranges[range].total += value;
-	heat->map.total += value;
+	for (size_t r = 0; r < map->rows; r++)
+		heat_range(map, r, r == 40 ? percent * 99 : 100 - percent);
 }
 
-/* Range 3 is one row, with that many of 100,000 operations. */
-static void heat_row(struct heat *heat, uint64_t value)
+static void heat_hot_row(struct wcs_heat_map *map, unsigned int percent)
 {
-	heat->ranges[3].row = true;
-	heat_add(heat, 3, 0, value);
-	heat_add(heat, 5, 0, 30000);
-	heat_add(heat, 7, 0, 70000 - value);
+	heat_hot(map, percent);
+	map->ranges[40].row = true;
 }
 
-/* The first segment p04 has two ranges, with that many of 100,000 operations together. */
-static void heat_prefix(struct heat *heat, uint64_t value)
+/* Each minute the next range has that many percent of the writes, and the others are far from it.
+ */
+static void heat_end(struct wcs_heat_map *map, unsigned int percent)
 {
-	snprintf(heat->starts[5], sizeof(heat->starts[5]), "p04#9");
-	heat_add(heat, 4, 0, value / 2);
-	heat_add(heat, 5, 0, value - value / 2);
-	heat_add(heat, 7, 0, 100000 - value);
-}
-
-/* The same of a prefix that a salt keeps together. */
-static void heat_salted(struct heat *heat, uint64_t value)
-{
-	for (size_t i = 1; i < HEAT_RANGES; i++)
-		snprintf(heat->starts[i], sizeof(heat->starts[i]), "02#p%02zu#1", i);
-	for (size_t i = 1; i < HEAT_RANGES; i++)
-		heat->ranges[i].start = suite_text(heat->starts[i]);
-	heat_add(heat, 4, 0, value);
-	heat_add(heat, 7, 0, 100000 - value);
-}
-
-/* Most writes of a minute meet the next range; but for `value` minutes, in which none has most. */
-static void heat_end(struct heat *heat, uint64_t value)
-{
-	for (size_t minute = 0; minute < HEAT_MINUTES; minute++) {
-		heat_add(heat, minute + 1, minute, minute < value ? 1000 : 1001);
-		heat_add(heat, 0, minute, 1000);
-	}
-}
-
-/* All writes meet the last range; but for `value` minutes, which meet the first. */
-static void heat_last(struct heat *heat, uint64_t value)
-{
-	for (size_t minute = 0; minute < HEAT_MINUTES; minute++)
-		heat_add(heat, minute < value ? 0 : HEAT_RANGES - 1, minute, 1000);
+	for (size_t c = 0; c < map->columns; c++)
+		heat_map_add(map, 20 + c, c, 20 * percent);
+	for (size_t i = 0; i < 20; i++)
+		heat_range(map, i < 10 ? i : 80 + i, 100 - percent);
 }
 
 static const struct heat_case {
-	const char *rule, *table;
-	void (*fill)(struct heat *heat, uint64_t value);
-	uint64_t found, silent;
+	const char *rule, *key; /* that is the evidence */
+	void (*fill)(struct wcs_heat_map *map, unsigned int percent);
+	unsigned int silent; /* percent; one more is found */
 } heat_cases[] = {
-	{"hot-row", PLAIN, heat_row, 10001, 10000},
-	{"hot-prefix", PLAIN, heat_prefix, 50001, 50000},
-	{"hot-prefix", SALTED, heat_salted, 50001, 50000},
-	{"hot-end", PLAIN, heat_end, 0, 1},
-	{"hot-end", PLAIN, heat_last, 0, 1},
+	{"hot-row", "t040#", heat_hot_row, 20},
+	{"hot-prefix", "t040", heat_hot, 30},
+	{"hot-end", "t020#", heat_end, 50},
 };
+
+/* Checks the findings of a table with that traffic, frees the map. key NULL: there is none. */
+static void heat_expect(const char *table, struct wcs_heat_map *map, const char *rule,
+			const char *key)
+{
+	struct checked checked;
+	char member[80];
+
+	checked_open(&checked, table, true);
+	feed(&checked, "p01#1", 1);
+	SUITE_OK(wcs_advice_traffic(checked.advice, map, map));
+	checked_end(&checked);
+	ck_assert_msg((strstr(checked.text, rule) != NULL) == (key != NULL), "%s", checked.text);
+	snprintf(member, sizeof(member), "\"keys\":[\"%s\"]", key ? key : "");
+	ck_assert_msg(key == NULL || strstr(checked.text, member), "%s", checked.text);
+	checked_close(&checked);
+	heat_map_free(map);
+}
 
 SUITE_LOOP(test_traffic_rules, sizeof(heat_cases) / sizeof(*heat_cases), 10)
 {
 	const struct heat_case *c = &heat_cases[_i];
 
-	for (int found = 0; found <= 1; found++) {
-		struct checked checked;
-		struct heat heat;
+	for (unsigned int found = 0; found <= 1; found++) {
+		struct wcs_heat_map *map = heat_map_plain(100, 60, WCS_HEAT_OPS);
 
-		heat_begin(&heat);
-		c->fill(&heat, found ? c->found : c->silent);
-		checked_open(&checked, c->table, true);
-		feed(&checked, "p01#1", 1);
-		wcs_advice_traffic(checked.advice, &heat.map, &heat.map);
-		checked_expect(&checked, c->rule, found);
+		c->fill(map, c->silent + found);
+		heat_expect(PLAIN, map, c->rule, found ? c->key : NULL);
 	}
 }
 
-/* A salt spreads the load of a prefix that it divides among its buckets. */
-SUITE_TEST(test_a_divided_prefix_is_not_hot, 10)
+SUITE_TEST(test_traffic_counts_from_10000_operations_on, 10)
 {
-	struct checked checked;
-	struct heat heat;
+	for (uint64_t more = 39; more <= 40; more++) {
+		struct wcs_heat_map *map = heat_map_plain(100, 60, WCS_HEAT_OPS);
 
-	heat_begin(&heat);
-	heat_salted(&heat, 50000);
-	snprintf(heat.starts[7], sizeof(heat.starts[7]), "03#p04#1");
-	checked_open(&checked, SALTED, true);
-	feed(&checked, "p01#1", 1);
-	wcs_advice_traffic(checked.advice, &heat.map, &heat.map);
-	checked_expect(&checked, "hot-prefix", false);
+		heat_range(map, 40, 166);
+		map->ranges[40].row = true;
+		heat_map_add(map, 1, 0, more);
+		heat_expect(PLAIN, map, "hot-row", more == 40 ? "t040#" : NULL);
+	}
 }
 
-/* Even traffic, a scan of the table and no traffic break no rule. */
+/* A salt spreads the load of a prefix that it divides among its buckets, and of sequential keys. */
+SUITE_TEST(test_the_traffic_of_salted_tables, 10)
+{
+	char keys[100][16];
+	const char *starts[101] = {""};
+	struct wcs_heat_map *map;
+
+	for (size_t i = 0; i < 100; i++) {
+		snprintf(keys[i], sizeof(keys[i]), "%02zu#p%02zu#", i / 25, i % 25);
+		starts[i + 1] = keys[i];
+	}
+	for (int divided = 0; divided <= 1; divided++) {
+		map = heat_map_new(starts, 101, 60, WCS_HEAT_OPS);
+		for (size_t r = 0; r < 100; r++)
+			heat_range(map, r + 1, r % 25 == 4 && (divided || r / 25 == 2) ? 1000 : 10);
+		heat_expect(SALTED, map, "hot-prefix", divided ? NULL : "p04");
+	}
+	map = heat_map_new(starts, 101, 60, WCS_HEAT_OPS);
+	heat_end(map, 90);
+	heat_expect(SALTED, map, "hot-end", NULL);
+}
+
 SUITE_TEST(test_even_traffic, 10)
 {
 	for (uint64_t value = 0; value <= 10000; value += 5000) {
-		struct checked checked;
-		struct heat heat;
+		struct wcs_heat_map *map = heat_map_plain(100, 60, WCS_HEAT_OPS);
 
-		heat_begin(&heat);
-		for (size_t range = 0; range < HEAT_RANGES; range++)
-			for (size_t minute = 0; minute < HEAT_MINUTES; minute++)
-				heat_add(&heat, range, minute, value);
-		checked_open(&checked, PLAIN, true);
-		feed(&checked, "p01#1", 1);
-		wcs_advice_traffic(checked.advice, &heat.map, &heat.map);
-		checked_end(&checked);
-		ck_assert_str_eq(checked.text, "");
-		checked_close(&checked);
+		for (size_t r = 0; r < map->rows; r++)
+			heat_range(map, r, value);
+		heat_expect(PLAIN, map, "rule", NULL);
 	}
 }
 
