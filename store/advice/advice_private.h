@@ -110,6 +110,12 @@ struct wcs_advice {
 };
 
 enum advice_severity { ADVICE_NOTE, ADVICE_WARNING, ADVICE_ERROR };
+enum advice_unit {
+	ADVICE_UNIT_NONE, /* 1: the finding is no matter of degree */
+	ADVICE_UNIT_SHARE,
+	ADVICE_UNIT_BYTES,
+	ADVICE_UNIT_NUMBER
+};
 enum advice_scope { ADVICE_TABLE, ADVICE_SEGMENT, ADVICE_FAMILY, ADVICE_STORE };
 
 /* A finding; its text is in wcs_advice, or static. */
@@ -129,9 +135,10 @@ struct advice_rule {
 	/* Sets the value and the evidence. at: the index of the segment, family or group of tables.
 	 * false: the rule does not apply. */
 	bool (*find)(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
-	double threshold;    /* a larger value is a fault */
-	double next;	     /* up to this one; larger ones are that of the next rule. 0: any */
-	const char *measure; /* the value in words */
+	double threshold;      /* a larger value is a fault */
+	double next;	       /* up to this one; larger ones are that of the next rule. 0: any */
+	enum advice_unit unit; /* of the value and the threshold */
+	const char *text;      /* a sentence that begins with the value */
 	const char *action;
 	const char *section; /* of docs/row-keys.md */
 	const char *source;  /* of the threshold, or of the advice where the threshold is rowfs's */

@@ -55,6 +55,27 @@ static char *key_text(const struct wcs_advice *advice, const struct advice_key *
 	return wcs_keys_text(advice->keys, (struct wcs_slice){key->bytes, key->len});
 }
 
+/* Prints a value with its unit. */
+static void print_value(FILE *to, enum advice_unit unit, double value)
+{
+	if (unit == ADVICE_UNIT_SHARE)
+		fprintf(to, "%.4g %%", 100 * value);
+	else if (unit == ADVICE_UNIT_BYTES)
+		fprintf(to, "%.4g MiB", value / 1048576);
+	else
+		fprintf(to, "%.*g", value < 1000 ? 4 : 10, value);
+}
+
+/* Prints the evidence as a sentence. */
+static void print_sentence(FILE *to, const struct advice_finding *finding)
+{
+	if (finding->rule->unit != ADVICE_UNIT_NONE) {
+		print_value(to, finding->rule->unit, finding->value);
+		fputc(' ', to);
+	}
+	fputs(finding->rule->text, to);
+}
+
 /* ---- For people -------------------------------------------------------------------------- */
 
 /* Prints text in lines of at most PRINT_WIDTH bytes. */
@@ -80,9 +101,14 @@ static void print_text(const struct wcs_advice *advice, const struct advice_find
 	FILE *to = advice->options.to;
 	char *key = finding->key ? key_text(advice, finding->key) : NULL;
 
-	fprintf(to, "%s: %s %s: %.*g %s (more than %.10g)\n", finding->table,
-		severities[rule->severity], rule->name, finding->value < 1000 ? 3 : 10,
-		finding->value, rule->measure, rule->threshold);
+	fprintf(to, "%s: %s %s: ", finding->table, severities[rule->severity], rule->name);
+	print_sentence(to, finding);
+	if (rule->unit != ADVICE_UNIT_NONE) {
+		fputs(" (limit ", to);
+		print_value(to, rule->unit, rule->threshold);
+		fputc(')', to);
+	}
+	fputc('\n', to);
 	if (finding->family)
 		fprintf(to, "    family %s\n", finding->family);
 	if (finding->segment > 0)
@@ -110,9 +136,9 @@ static void print_evidence(const struct wcs_advice *advice, const struct advice_
 	FILE *to = advice->options.to;
 	char *key = finding->key ? key_text(advice, finding->key) : NULL;
 
-	fprintf(to, "{\"measure\":");
-	print_string(to, finding->rule->measure);
-	fprintf(to, ",\"value\":%.10g,\"threshold\":%.10g", finding->value,
+	fputs("{\"text\":\"", to);
+	print_sentence(to, finding);
+	fprintf(to, "\",\"value\":%.10g,\"threshold\":%.10g", finding->value,
 		finding->rule->threshold);
 	if (finding->family)
 		fprintf(to, ",\"family\":\"%s\"", finding->family);

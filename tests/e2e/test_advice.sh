@@ -61,6 +61,9 @@ check_eq "tables, their delimiters and designs" "a unpadded-numbers b empty-fami
 check_eq "a header for each table" '# table a: 110 rows, 110 cells, 440 bytes of values; all rows were read
 # table b: 300 rows, 300 cells, 1200 bytes of values; all rows were read
 # table c: 300 rows, 300 cells, 1200 bytes of values; all rows were read' "$("$advise" dump.json | grep '^#')"
+check_eq "a finding for people" 'c: note domains-forward: 100 % of the values of this segment are domains with the top level last (limit 90 %)
+    segment 1
+    key h1000.example.com' "$("$advise" dump.json | sed -n '/^c:/,/key/p')"
 check_eq "an evidence has the shown key" '"h1000.example.com" 300 false' "$("$advise" --json dump.json |
 	jq -r 'select(.table == "c").evidence | "\(.keys[0] | tojson) \(.rows) \(.sample)"')"
 echo '{"tables":{"rows":{"keys":{"segments":[{"name":"id","codec":"reverse"}]}}}}' >reverse.json
@@ -102,6 +105,8 @@ long_line() {
 } >long.json
 check_eq "a line of 11 MiB among others" "cell-10mib 11534336 b 601 row-10mib 11534336 b 601" "$("$advise" --json long.json |
 	jq -r '"\(.rule) \(.evidence | "\(.value) \(.keys[0]) \(.rows)")"' | sort | paste -sd ' ')"
+check_eq "sizes for people" 'rows: warning row-10mib: 11 MiB are the values of the largest row (limit 10 MiB)
+rows: warning cell-10mib: 11 MiB is the largest cell (limit 10 MiB)' "$("$advise" long.json | grep '^rows:')"
 fail_with "a long line that rowfs-dump does not print" 1 'standard input:2: a line of more than 1 MiB' \
 	bash -c "{ echo '{\"key\":\"a\",\"families\":{}}'; sed 's/\"key\"/\"x\"/' long.json | tail -n +301; } | '$advise' -"
 
@@ -173,9 +178,11 @@ make_store s '{"tables":{"t":{"families":{"f":{},"none":{}}}}}'
 check_eq "a store" "t writes-at-end t salt-missing t empty-family" "$("$advise" --json s | rules)"
 check_eq "all of it" "$("$advise" s)" "$("$advise" --whole s)"
 mkdir m
+check_eq "an empty family for people" 't: note empty-family: the family has no cell in the table
+    family none' "$("$advise" s | sed -n '/empty-family/,/family none/p')"
 mount_store s m
 check_eq "in a mount" "t writes-at-end t salt-missing t empty-family" "$(rules m/.rowfs/advice.json)"
-check_eq "each line has all members" 'true true true' "$(jq '[.table, .rule, .severity, .evidence.measure,
+check_eq "each line has all members" 'true true true' "$(jq '[.table, .rule, .severity, .evidence.text,
 	.evidence.value, .evidence.threshold, .evidence.keys, .action, .section, .source] | all(. != null)' \
 	m/.rowfs/advice.json | xargs)"
 check_eq "for people" "$("$advise" m/t)" "$(cat m/.rowfs/advice)"
