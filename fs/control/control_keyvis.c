@@ -17,7 +17,10 @@
 #include "fs/serve/loop.h"
 #include "lib/clock.h"
 
-enum { PICTURES_MAX = 8 };
+enum {
+	PICTURES_MAX = 8,
+	PICTURES_BYTES = 16 << 20, /* of all kept ones, unless one alone is larger */
+};
 
 #define PICTURE_MEASURED (5 * CLOCK_SECOND) /* ns; so long a size stands */
 #define PICTURE_READ	 (2 * PICTURE_MEASURED)
@@ -108,18 +111,29 @@ static size_t picture_find(struct pictures *pictures, uint64_t ino, int64_t age,
 	return last.len;
 }
 
-/* Takes over the text. */
+/* Takes over the text. Frees the oldest pictures while all are too many bytes, and those that no
+ * open reads any more. */
 static void picture_keep(struct pictures *pictures, struct picture picture)
 {
-	struct picture *oldest, old;
+	struct picture *kept = pictures->kept;
+	int64_t expired = clock_ns() - PICTURE_READ;
+	size_t bytes = picture.len;
 
 	pthread_mutex_lock(&pictures->lock);
-	oldest = &pictures->kept[pictures->next];
+	for (size_t i = 0; i < PICTURES_MAX; i++)
+		bytes += kept[i].len;
+	for (size_t i = 0; i < PICTURES_MAX; i++) {
+		struct picture *old = &kept[(pictures->next + i) % PICTURES_MAX];
+
+		if (i > 0 && old->made > expired && bytes <= PICTURES_BYTES)
+			continue;
+		bytes -= old->len;
+		free(old->text);
+		*old = (struct picture){.text = NULL};
+	}
+	kept[pictures->next] = picture;
 	pictures->next = (pictures->next + 1) % PICTURES_MAX;
-	old = *oldest;
-	*oldest = picture;
 	pthread_mutex_unlock(&pictures->lock);
-	free(old.text);
 }
 
 uint64_t control_size(struct fs *fs, const struct node *node)

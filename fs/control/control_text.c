@@ -1,15 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads of control files whose whole text is made at the open. */
+/*
+ * Reads of control files whose whole text is made at the first read, and kept until the close. Only
+ * the heat maps, the advice and the schema of many tables are large; all open ones together have at
+ * most TEXTS_MAX bytes.
+ */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fs/control/control_kind.h"
+#include "fs/serve/report.h"
 #include "lib/escape.h"
 #include "store/keys/keys.h"
 
+enum {
+	TEXT_LARGE = 64 << 10, /* smaller ones are not counted, so each can be read */
+	TEXTS_MAX = 64 << 20,
+};
+
 struct text {
+	struct fs *fs;
+	size_t counted; /* bytes, of the mount's texts */
 	char *data;
 	size_t len;
 };
@@ -31,8 +44,21 @@ static void text_close(void *state)
 {
 	struct text *text = state;
 
+	atomic_fetch_sub(&text->fs->texts, text->counted);
 	free(text->data);
 	free(text);
+}
+
+/* Counts a text that was made. */
+static int text_count(struct text *text, const struct node *node)
+{
+	if (text->len <= TEXT_LARGE)
+		return 0;
+	text->counted = text->len;
+	if (atomic_fetch_add(&text->fs->texts, text->len) + text->len <= TEXTS_MAX)
+		return 0;
+	return report(text->fs, node, NULL, 0, -ENFILE,
+		      "too many large control files are being read, 64 MiB in all");
 }
 
 static int text_open(struct fs *fs, const struct node *node, uid_t user, void **state)
@@ -44,6 +70,8 @@ static int text_open(struct fs *fs, const struct node *node, uid_t user, void **
 	bool bad;
 
 	(void)user;
+	if (text)
+		text->fs = fs;
 	if (rc == 0)
 		rc = pos_enter(&at.pos, true);
 	if (rc == 0)
@@ -53,6 +81,8 @@ static int text_open(struct fs *fs, const struct node *node, uid_t user, void **
 	bad = to && ferror(to);
 	if (to && (fclose(to) != 0 || bad) && rc == 0)
 		rc = -ENOMEM;
+	if (rc == 0)
+		rc = text_count(text, node);
 	if (rc == 0)
 		*state = text;
 	else if (text)

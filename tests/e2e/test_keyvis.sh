@@ -128,4 +128,30 @@ check "a table without traffic says so" grep -q "The map is empty: no operations
 check "so does its html" grep -q "The map is empty" "$heat/empty/ops.html"
 check "a short history is explained" grep -qE "Counting began at .* UTC, so the map has [0-9]+ minutes? instead of 6 hours." "$heat/t/ops.txt"
 
+# ---- Memory: large control files together ----------------------------------------------------
+
+"$BUILD/e2e/keyvis" even "$TMP/large.db"
+mkdir "$TMP/large"
+mount_store "$TMP/large.db" "$TMP/large"
+check_eq "open maps have 64 MiB at most, and a close gives them back" ok "$(python '
+path = a[0] + "/.rowfs/keyvis/demo/ops.html"
+size = os.stat(path).st_size
+assert 1 << 16 < size < 1 << 23, size
+for _ in range(2):
+    files = []
+    try:
+        while len(files) < 1000:
+            files.append(os.open(path, os.O_RDONLY))
+            os.pread(files[-1], 1, 0) # makes the map
+    except OSError as error:
+        assert error.errno == errno.ENFILE, error
+    assert (60 << 20) < (len(files) - 1) * size <= 64 << 20, (len(files), size)
+    assert open(a[0] + "/.rowfs/version").read()
+    for file in files:
+        os.close(file)
+    time.sleep(0.5) # RELEASE is not waited for
+print("ok")' "$TMP/large")"
+check "its reason is known" grep -q 'too many large control files' "$TMP/large/.rowfs/errors"
+unmount_store "$TMP/large"
+
 finish
