@@ -227,8 +227,8 @@ static void sequential(struct diagnosis *in)
 	if (finding)
 		SAY(finding,
 		    "the hot range moves %s through the keys with time and has %u %% of all %s, as "
-		    "sequential %s do; begin the keys with a field that varies, or give the table "
-		    "a salt.",
+		    "sequential %s do; begin the keys with a segment that varies, or give the "
+		    "table a salt.",
 		    correlation > 0 ? "forward" : "backward", finding->share, of_metric(in->map),
 		    in->map->metric == WCS_HEAT_READS ? "reads" : "writes");
 }
@@ -296,7 +296,7 @@ static void hot_prefix(struct diagnosis *in)
 	while (at.end - at.first > 1) {
 		at = prefix_heaviest(in, &at);
 		if (percent(at.sum, in->total) <= WCS_HEAT_HOT_PREFIX_SHARE ||
-		    percent(at.sum, hot.sum) < PREFIX_KEEPS * (hot.sum > 0))
+		    (hot.sum > 0 && percent(at.sum, hot.sum) < PREFIX_KEEPS))
 			break;
 		if (hot.sum > 0 || prefix_is_hot(in, &at))
 			hot = at;
@@ -305,10 +305,8 @@ static void hot_prefix(struct diagnosis *in)
 		finding = found_ranges(in, WCS_HEAT_HOT_PREFIX, hot.first, hot.end - 1, hot.sum);
 	if (finding)
 		SAY(finding,
-		    "%u %% of all %s lie in keys with one beginning, all the time, %.0f times as "
-		    "many as an even load gives it; a salt by more segments, or a field that "
-		    "varies "
-		    "before the prefix, spreads them.",
+		    "its keys have %u %% of all %s, %.0f times their even share; a segment that "
+		    "varies before the prefix, or a salt over more segments, spreads them.",
 		    finding->share, of_metric(in->map),
 		    (double)hot.sum / (double)in->total / hot.even);
 }
@@ -390,9 +388,9 @@ static void scans(struct diagnosis *in)
 	finding->share = percent(sum, in->total);
 	finding->period = (int64_t)period * in->map->step;
 	SAY(finding,
-	    "%zu times, about every %lld minutes, most ranges are busy together, with %u %% of "
-	    "all %s; a job passes over the whole table, which views such as .since/1h, or ranges "
-	    "of keys, may spare.",
+	    "%zu times, about every %lld minutes, a job passes over most of the table, with "
+	    "%u %% of all %s; a range of keys, or a view such as .since/1h, may be enough for "
+	    "it.",
 	    count, (long long)(finding->period / 60000000), finding->share, of_metric(in->map));
 }
 
@@ -421,8 +419,8 @@ static void slow_ranges(struct diagnosis *in)
 		return;
 	finding = found_ranges(in, WCS_HEAT_SLOW, worst, worst, 0);
 	SAY(finding,
-	    "its requests take %llu microseconds on average, those of all ranges %llu; large "
-	    "values, long histories and wide rows are the usual reasons.",
+	    "its requests take %llu microseconds on average, those of all ranges %llu; the "
+	    "usual reasons are large values, long histories and wide rows.",
 	    (unsigned long long)map->ranges[worst].total, (unsigned long long)map->total);
 }
 
