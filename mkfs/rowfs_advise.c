@@ -341,25 +341,25 @@ static int advise_store(struct advise *advise)
 static int advise_mount(const struct advise *advise, const struct mounted *mounted)
 {
 	static char text[64 << 10];
-	FILE *from = NULL;
+	int rc = -ENOMEM;
+	FILE *from;
 	size_t got;
 	char *path;
 
 	if (asprintf(&path, "%s/.rowfs/advice%s", mounted->root,
 		     advise->options.json ? ".json" : "") >= 0) {
 		from = fopen(path, "re");
+		rc = from ? 0 : -errno;
 		free(path);
 	}
-	while (from && (got = fread(text, 1, sizeof(text), from)) > 0)
-		fwrite(text, 1, got, stdout);
-	if (!from || ferror(from)) {
-		got = (size_t)errno;
-		if (from)
-			fclose(from);
-		return program_fail(&program, "%s/.rowfs/advice: %s", mounted->root,
-				    strerror((int)got));
+	if (rc == 0) {
+		while ((got = fread(text, 1, sizeof(text), from)) > 0)
+			fwrite(text, 1, got, stdout);
+		rc = ferror(from) ? -errno : 0;
+		fclose(from);
 	}
-	fclose(from);
+	if (rc)
+		return program_fail(&program, "%s/.rowfs/advice: %s", mounted->root, strerror(-rc));
 	return PROGRAM_OK;
 }
 

@@ -25,13 +25,6 @@ extern const char html_page[] __attribute__((visibility("hidden")));
 extern const char html_style[] __attribute__((visibility("hidden")));
 extern const char html_script[] __attribute__((visibility("hidden")));
 
-static void html_text(FILE *to, const char *before, const char *text)
-{
-	fprintf(to, "%s\"", before);
-	keyvis_put_json(to, text);
-	fputc('"', to);
-}
-
 /* Prints a list of texts, each made for a range, and freed; in at most so many columns (0: any). */
 static int html_list(const struct keyvis_picture *picture, FILE *to, const char *member,
 		     size_t width,
@@ -47,7 +40,7 @@ static int html_list(const struct keyvis_picture *picture, FILE *to, const char 
 		}
 		if (!text)
 			return -ENOMEM;
-		html_text(to, r > 0 ? "," : "", text);
+		keyvis_put_json(to, r > 0 ? "," : "", text, "");
 		free(text);
 	}
 	fputc(']', to);
@@ -63,7 +56,7 @@ static int html_nodes(const struct keyvis_picture *picture, FILE *to)
 
 		if (!path)
 			return -ENOMEM;
-		html_text(to, ",", path);
+		keyvis_put_json(to, ",", path, "");
 		free(path);
 	}
 	fputc(']', to);
@@ -79,8 +72,8 @@ static void html_hot(const struct keyvis_picture *picture, FILE *to)
 		fprintf(to, "%s{\"first\":%zu,\"last\":%zu,\"share\":%u,\"total\":%llu",
 			i > 0 ? "," : "", hot->first, hot->last, hot->share,
 			(unsigned long long)hot->total);
-		html_text(to, ",\"name\":", hot->name);
-		html_text(to, ",\"path\":", hot->path);
+		keyvis_put_json(to, ",\"name\":", hot->name, "");
+		keyvis_put_json(to, ",\"path\":", hot->path, "");
 		fputc('}', to);
 	}
 	fputc(']', to);
@@ -103,8 +96,8 @@ static int html_data(const struct keyvis_picture *picture, FILE *to)
 {
 	int rc;
 
-	html_text(to, "{\"title\":", picture->title);
-	html_text(to, ",\n\"when\":", picture->when);
+	keyvis_put_json(to, "{\"title\":", picture->title, "");
+	keyvis_put_json(to, ",\n\"when\":", picture->when, "");
 	html_scale(picture, to);
 	html_hot(picture, to);
 	rc = html_list(picture, to, "names", HTML_NAME, keyvis_name);

@@ -19,18 +19,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static void json_text(FILE *to, const char *before, const char *text, const char *after)
-{
-	fprintf(to, "%s\"", before);
-	keyvis_put_json(to, text);
-	fprintf(to, "\"%s", after);
-}
-
 /* A LocalizedString. */
 static void json_message(FILE *to, const char *member, const char *text, const char *after)
 {
 	fprintf(to, "\"%s\":{\"message\":", member);
-	json_text(to, "", text, "}");
+	keyvis_put_json(to, "", text, "}");
 	fputs(after, to);
 }
 
@@ -50,19 +43,19 @@ static int json_ends(const struct keyvis_picture *picture, FILE *to)
 
 		if (!end)
 			return -ENOMEM;
-		json_text(to, r > 0 ? "," : "", end, "");
+		keyvis_put_json(to, r > 0 ? "," : "", end, "");
 		free(end);
 	}
 	fputs("],\n\"indexedKeys\":[", to);
 	for (size_t i = 0; i < picture->hot_count; i++)
-		json_text(to, i > 0 ? "," : "", picture->hot[i].name, "");
+		keyvis_put_json(to, i > 0 ? "," : "", picture->hot[i].name, "");
 	fputs("],\n", to);
 	return 0;
 }
 
 static void json_node(FILE *to, bool table, const struct keyvis_node *node)
 {
-	json_text(to, "{\"word\":", node->word, ",");
+	keyvis_put_json(to, "{\"word\":", node->word, ",");
 	fprintf(to, "\"startIndex\":%zu,\"endIndex\":%zu,\"depth\":%zu,\"dataSourceNode\":%s}",
 		node->first, node->last, node->depth, table ? "true" : "false");
 }
@@ -172,12 +165,12 @@ int keyvis_put_document(const struct keyvis_picture *picture, enum keyvis_format
 	int rc;
 
 	(void)format;
-	json_text(to, "{\"table\":", picture->table->name, ",\n");
+	keyvis_put_json(to, "{\"table\":", picture->table->name, ",\n");
 	json_time(to, "startTime", picture->start);
 	json_time(to, "endTime", picture->end);
 	fprintf(to, "\"stepSeconds\":%lld,\n\"keyUnit\":\"KEY\",\n",
 		(long long)(picture->map->step / 1000000));
-	json_text(to, "\"keySeparator\":", delimiter, ",\n");
+	keyvis_put_json(to, "\"keySeparator\":", delimiter, ",\n");
 	rc = json_ends(picture, to);
 	if (rc)
 		return rc;

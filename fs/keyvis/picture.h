@@ -85,8 +85,9 @@ size_t keyvis_width(const char *text);
 char *keyvis_fit(const char *text, size_t width);
 /* The length of the first line of a text that is broken at spaces to so many columns. */
 size_t keyvis_line(const char *text, size_t width);
-/* Print text as the content of a JSON string, which may stand in HTML, and of XML. */
-void keyvis_put_json(FILE *to, const char *text);
+/* Prints text as a JSON string, which may stand in HTML, with JSON before and after it. */
+void keyvis_put_json(FILE *to, const char *before, const char *text, const char *after);
+/* Prints text as the content of an XML element. */
 void keyvis_put_xml(FILE *to, const char *text);
 /* A text with each character that could act on a terminal, or hide or reorder text, as %XX. Frees
  * the text. NULL: no memory, or text is NULL. */

@@ -47,7 +47,7 @@ static const char svg_style[] =
 	".p{fill:#2e2e3a;stroke:#121217}}"
 	"</style>\n";
 
-/* Prints a text element; class "": none, anchor "": its start. */
+/* Prints a text element; more: further attributes, or "". */
 static void svg_text(const struct svg *svg, size_t x, size_t y, const char *class, const char *more,
 		     const char *text)
 {
@@ -286,7 +286,7 @@ static void svg_axis(const struct svg *svg)
 	svg_text(svg, SVG_MAP_X + svg->width + 5, y + 18, "k m", "", "UTC");
 }
 
-/* Prints texts in lines from y on. Without a stream it only counts. Returns the next y. */
+/* Prints a text in lines from y on, or only counts them. Returns the next y. */
 static size_t svg_lines(const struct svg *svg, bool print, const char *text, size_t y)
 {
 	char *line;

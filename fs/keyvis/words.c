@@ -114,11 +114,12 @@ size_t keyvis_line(const char *text, size_t width)
 	return at;
 }
 
-void keyvis_put_json(FILE *to, const char *text)
+void keyvis_put_json(FILE *to, const char *before, const char *text, const char *after)
 {
 	uint32_t point;
 	size_t len;
 
+	fprintf(to, "%s\"", before);
 	for (; *text; text += len) {
 		const unsigned char *at = (const unsigned char *)text;
 
@@ -133,6 +134,7 @@ void keyvis_put_json(FILE *to, const char *text)
 		else
 			fwrite(text, len, 1, to);
 	}
+	fprintf(to, "\"%s", after);
 }
 
 void keyvis_put_xml(FILE *to, const char *text)

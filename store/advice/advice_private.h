@@ -12,6 +12,7 @@
 #define ADVICE_ROWS	100u /* rows from which on a share means something */
 #define ADVICE_FAMILIES 101u /* that a schema does not name: one more than a table should have */
 
+#define RULES_MOST  0.9 /* share of the keys that gives a table a form */
 #define RULES_ORDER 0.8 /* share of pairs of first segments that makes an order */
 #define RULES_NAME  16u /* bytes of the names of a cell, up to which they are short */
 
@@ -28,12 +29,13 @@ struct advice_peak {
 	const struct advice_family *family; /* NULL: of the whole row */
 };
 
-/* The segments at one place of the keys, but for those with a codec. */
+/* The segments at one place of the keys. */
 struct advice_segment {
 	uint64_t rows;			   /* that have it */
-	uint64_t classes[SEGMENT_CLASSES]; /* of these, by class; times of a codec count, too */
-	size_t shortest, longest;	   /* SEGMENT_NUMBER */
-	bool padded;			   /* one of these numbers begins with a zero */
+	uint64_t classes[SEGMENT_CLASSES]; /* of these, by class; a codec tells its own */
+	/* Of the numbers that have no codec: */
+	size_t shortest, longest;
+	bool padded;				 /* one begins with a zero */
 	struct advice_key keys[SEGMENT_CLASSES]; /* of the first row of each class */
 };
 
@@ -136,7 +138,7 @@ struct advice_rule {
 	 * false: the rule does not apply. */
 	bool (*find)(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
 	double threshold;      /* a larger value is a fault */
-	double next;	       /* up to this one; larger ones are that of the next rule. 0: any */
+	double next;	       /* a larger value breaks the next rule instead; 0: none does */
 	enum advice_unit unit; /* of the value and the threshold */
 	const char *text;      /* a sentence that begins with the value */
 	const char *action;

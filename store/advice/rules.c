@@ -47,8 +47,8 @@ static const struct advice_rule rules[] = {
 	 "copy it to one whose keys begin with a segment that differs among the writers of a "
 	 "moment, or store a number with the codec reverse. On one machine this is no fault.",
 	 "time-first", BIGTABLE_SERIES},
-	{"time-first", ADVICE_NOTE, ADVICE_TABLE, rules_time_first, 0.9, 0, ADVICE_UNIT_SHARE,
-	 "of the keys begin with a time",
+	{"time-first", ADVICE_NOTE, ADVICE_TABLE, rules_time_first, RULES_MOST, 0,
+	 ADVICE_UNIT_SHARE, "of the keys begin with a time",
 	 "If rows are written at the time that their key has, all writes of a moment go to "
 	 "one range. Put the segment that queries always know first and the time last; for "
 	 "retention use a policy maxage instead of the key.",
@@ -73,8 +73,8 @@ static const struct advice_rule rules[] = {
 	 "hot-ranges-salt", ROWFS},
 
 	/* ---- Form of the keys ---- */
-	{"hashed-keys", ADVICE_WARNING, ADVICE_TABLE, rules_hashed, 0.9, 0, ADVICE_UNIT_SHARE,
-	 "of the keys begin with a hash or with random characters",
+	{"hashed-keys", ADVICE_WARNING, ADVICE_TABLE, rules_hashed, RULES_MOST, 0,
+	 ADVICE_UNIT_SHARE, "of the keys begin with a hash or with random characters",
 	 "No prefix has a meaning, so each query but that for one key is a scan. Begin the "
 	 "keys with the name that queries know (tenant, device, domain); if only the load is "
 	 "to be spread, use the name and a salt. A hash may stay as the last segment.",
@@ -85,15 +85,16 @@ static const struct advice_rule rules[] = {
 	 "and store them with the codec pad, times with time, and other bytes in hexadecimal "
 	 "digits.",
 	 "what-names-can-hold", BIGTABLE_SCHEMA},
-	{"unpadded-numbers", ADVICE_NOTE, ADVICE_SEGMENT, rules_numbers, 0.9, 0, ADVICE_UNIT_SHARE,
+	{"unpadded-numbers", ADVICE_NOTE, ADVICE_SEGMENT, rules_numbers, RULES_MOST, 0,
+	 ADVICE_UNIT_SHARE,
 	 "of the values of this segment are numbers of different lengths, without "
 	 "leading zeros",
 	 "They are not in the order of the numbers: 10 comes before 9. If ranges of them are "
 	 "read, copy the table to one that declares the codec pad for the segment, with the "
 	 "width of the largest number to come.",
 	 "numbers-pad", BIGTABLE_SCHEMA},
-	{"domains-forward", ADVICE_NOTE, ADVICE_SEGMENT, rules_domains, 0.9, 0, ADVICE_UNIT_SHARE,
-	 "of the values of this segment are domains with the top level last",
+	{"domains-forward", ADVICE_NOTE, ADVICE_SEGMENT, rules_domains, RULES_MOST, 0,
+	 ADVICE_UNIT_SHARE, "of the values of this segment are domains with the top level last",
 	 "Hosts of one domain are spread over the table. Copy it to one that declares the "
 	 "codec reverse-domain for the segment: the shown keys stay the same.",
 	 "domains-reverse-domain", BIGTABLE_SCHEMA},

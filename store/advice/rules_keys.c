@@ -81,13 +81,13 @@ static double order_of(const struct advice_stats *stats)
 	return (double)most / (double)pairs;
 }
 
-/* Do nine of ten keys begin with a time, or with a number? A codec that reverses its bytes makes
+/* Do most keys begin with a time, or with a number? A codec that reverses its bytes makes
  * neither. */
 static bool begins(const struct wcs_advice *advice, enum segment_class class)
 {
 	struct advice_finding finding;
 
-	return share_of(advice, 0, class, &finding) && finding.value > 0.9;
+	return share_of(advice, 0, class, &finding) && finding.value > RULES_MOST;
 }
 
 static bool begins_in_order(const struct wcs_advice *advice)
@@ -119,7 +119,7 @@ bool rules_time_first(const struct wcs_advice *advice, size_t at, struct advice_
 bool rules_salt_missing(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
 {
 	const struct advice_stats *stats = advice->stats;
-	bool alone = (double)stats->depths[0] > 0.9 * (double)stats->rows;
+	bool alone = (double)stats->depths[0] > RULES_MOST * (double)stats->rows;
 
 	if (!alone || !rules_order(advice, at, finding))
 		return false;

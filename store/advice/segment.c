@@ -11,9 +11,8 @@
 #include "lib/utf8.h"
 
 #define SEGMENT_HASH_MIN 16u
-#define SEGMENT_TEXT_MAX                                                                           \
-	253u /* bytes of a domain; a longer segment is looked at as bytes alone                    \
-	      */
+/* Bytes of a domain; of a longer segment only the bytes are looked at. */
+#define SEGMENT_TEXT_MAX 253u
 
 /* Microseconds: the start of 2001 and of 2100. */
 #define SEGMENT_YEAR_2001 INT64_C(978307200000000)
