@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Valid UTF-8. Any thread. */
+/* Valid UTF-8, and text that does no harm on a terminal. Any thread. */
 #ifndef LIB_UTF8_H
 #define LIB_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* The length, 1 to 4, of the character at the start of left bytes; 0: there is none. */
 size_t utf8_character(const unsigned char *at, size_t left);
@@ -11,5 +13,19 @@ size_t utf8_character(const unsigned char *at, size_t left);
 /* The number of bytes from the start on that are whole characters. If four or more bytes are left
  * behind them, those are not UTF-8. */
 size_t utf8_prefix(const unsigned char *bytes, size_t len);
+
+/* The code point of a character of that many bytes. */
+uint32_t utf8_point(const unsigned char *at, size_t len);
+
+/* Code points, both in it. */
+struct utf8_range {
+	uint32_t from, to;
+};
+bool utf8_in(const struct utf8_range *ranges, size_t count, uint32_t point);
+/* Can the character act on a terminal, hide or reorder text, or not be in XML? */
+bool utf8_hostile(uint32_t point);
+/* The text with the bytes of hostile characters, and those that are not UTF-8, as %XX. Frees the
+ * text; the caller frees the result. NULL: no memory, or text is NULL. */
+char *utf8_safe(char *text);
 
 #endif

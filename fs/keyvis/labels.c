@@ -14,6 +14,7 @@
 #include "fs/keyvis/picture.h"
 #include "lib/grow.h"
 #include "lib/names.h"
+#include "lib/utf8.h"
 
 /* The bytes of a stored key that are its salt; a bound may be the digits alone. */
 static size_t label_salt(const struct keyvis_table *table, struct wcs_slice stored)
@@ -60,7 +61,7 @@ char *keyvis_key(const struct keyvis_table *table, struct wcs_slice stored)
 		after[0] = (char)table->delimiter;
 		key.len--;
 	}
-	text = keyvis_safe(key.len > 0 ? wcs_keys_text(table->keys, key) : strdup(""));
+	text = utf8_safe(key.len > 0 ? wcs_keys_text(table->keys, key) : strdup(""));
 	return label_join(before, text, after);
 }
 

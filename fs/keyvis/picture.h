@@ -89,9 +89,6 @@ size_t keyvis_line(const char *text, size_t width);
 void keyvis_put_json(FILE *to, const char *before, const char *text, const char *after);
 /* Prints text as the content of an XML element. */
 void keyvis_put_xml(FILE *to, const char *text);
-/* A text with each character that could act on a terminal, or hide or reorder text, as %XX. Frees
- * the text. NULL: no memory, or text is NULL. */
-char *keyvis_safe(char *text);
 
 /* ---- picture.c ------------------------------------------------------------------------------ */
 

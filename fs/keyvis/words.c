@@ -8,38 +8,8 @@
 
 #define WORDS_LONG 40u /* columns; shorter texts keep only their end, where keys differ */
 
-/* The code point of a character of that many bytes. */
-static uint32_t words_point(const unsigned char *at, size_t len)
-{
-	uint32_t point = len == 1 ? at[0] : at[0] & (0xffu >> (len + 1));
-
-	for (size_t i = 1; i < len; i++)
-		point = point << 6 | (at[i] & 0x3fu);
-	return point;
-}
-
-struct words_range {
-	uint32_t from, to;
-};
-
-static bool words_in(const struct words_range *ranges, size_t count, uint32_t point)
-{
-	for (size_t i = 0; i < count; i++)
-		if (point >= ranges[i].from && point <= ranges[i].to)
-			return true;
-	return false;
-}
-#define WORDS_IN(ranges, point) words_in(ranges, sizeof(ranges) / sizeof((ranges)[0]), point)
-
-/* Control characters, marks that have no width or change the direction, and what XML does not
- * take. */
-static const struct words_range words_hostile[] = {
-	{0, 0x1f},	  {0x7f, 0x9f},	    {0xad, 0xad},     {0x61c, 0x61c},	  {0x115f, 0x1160},
-	{0x180e, 0x180e}, {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f},	  {0xfe00, 0xfe0f},
-	{0xfeff, 0xfeff}, {0xfff0, 0xfffb}, {0xfffe, 0xffff}, {0xe0000, 0x10ffff}};
-
 /* Two columns on a terminal (Unicode's East Asian Width). */
-static const struct words_range words_wide[] = {
+static const struct utf8_range words_wide[] = {
 	{0x1100, 0x115f}, {0x2e80, 0x303e},   {0x3041, 0xa4cf},	  {0xa960, 0xa97f},
 	{0xac00, 0xd7a3}, {0xf900, 0xfaff},   {0xfe30, 0xfe6f},	  {0xff00, 0xff60},
 	{0xffe0, 0xffe6}, {0x1f300, 0x1f64f}, {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd}};
@@ -56,7 +26,11 @@ static struct words_character words_next(const char *text)
 
 	if (len == 0)
 		return (struct words_character){1, 1};
-	return (struct words_character){len, WORDS_IN(words_wide, words_point(at, len)) ? 2 : 1};
+	return (struct words_character){
+		len,
+		utf8_in(words_wide, sizeof(words_wide) / sizeof(*words_wide), utf8_point(at, len))
+			? 2
+			: 1};
 }
 
 size_t keyvis_width(const char *text)
@@ -124,12 +98,12 @@ void keyvis_put_json(FILE *to, const char *before, const char *text, const char 
 		const unsigned char *at = (const unsigned char *)text;
 
 		len = utf8_character(at, strnlen(text, 4));
-		point = len > 0 ? words_point(at, len) : 0xfffd;
+		point = len > 0 ? utf8_point(at, len) : 0xfffd;
 		len = len > 0 ? len : 1;
-		if (point > 0xffff && WORDS_IN(words_hostile, point))
+		if (point > 0xffff && utf8_hostile(point))
 			fprintf(to, "\\u%04x\\u%04x", 0xd7c0 + (point >> 10),
 				0xdc00 + (point & 0x3ff));
-		else if (WORDS_IN(words_hostile, point) || strchr("\"\\<>&", *text))
+		else if (utf8_hostile(point) || strchr("\"\\<>&", *text))
 			fprintf(to, "\\u%04x", point);
 		else
 			fwrite(text, len, 1, to);
@@ -145,33 +119,4 @@ void keyvis_put_xml(FILE *to, const char *text)
 		else
 			fputc(*text, to);
 	}
-}
-
-char *keyvis_safe(char *text)
-{
-	static const char digits[] = "0123456789ABCDEF";
-	char *safe = text ? malloc(3 * strlen(text) + 1) : NULL, *to = safe;
-	size_t len;
-
-	for (const char *from = text; safe && *from; from += len) {
-		const unsigned char *at = (const unsigned char *)from;
-		bool hostile;
-
-		len = utf8_character(at, strnlen(from, 4));
-		hostile = len == 0 || WORDS_IN(words_hostile, words_point(at, len));
-		len = len > 0 ? len : 1;
-		for (size_t i = 0; i < len; i++) {
-			if (hostile) {
-				*to++ = '%';
-				*to++ = digits[at[i] >> 4];
-				*to++ = digits[at[i] & 15];
-			} else {
-				*to++ = from[i];
-			}
-		}
-	}
-	if (safe)
-		*to = '\0';
-	free(text);
-	return safe;
 }

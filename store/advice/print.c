@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/escape.h"
+#include "lib/utf8.h"
 #include "store/advice/advice_private.h"
 
 #define PRINT_WIDTH 96u /* bytes of a line of an action */
@@ -99,7 +100,7 @@ static void print_text(const struct wcs_advice *advice, const struct advice_find
 {
 	const struct advice_rule *rule = finding->rule;
 	FILE *to = advice->options.to;
-	char *key = finding->key ? key_text(advice, finding->key) : NULL;
+	char *key = finding->key ? utf8_safe(key_text(advice, finding->key)) : NULL;
 
 	fprintf(to, "%s: %s %s: ", finding->table, severities[rule->severity], rule->name);
 	print_sentence(to, finding);

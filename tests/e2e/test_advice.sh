@@ -66,6 +66,9 @@ check_eq "a finding for people" 'c: note domains-forward: 100 % of the values of
     key h1000.example.com' "$("$advise" dump.json | sed -n '/^c:/,/key/p')"
 check_eq "an evidence has the shown key" '"h1000.example.com" 300 false' "$("$advise" --json dump.json |
 	jq -r 'select(.table == "c").evidence | "\(.keys[0] | tojson) \(.rows) \(.sample)"')"
+jq -c --arg mark $'\u009b31m\u202e' '.key = $mark + "#" + .key' times.json >hostile.json
+check_eq "a key that would act on a terminal is %XX for people" '    key %C2%9B31m%E2%80%AE#1000' \
+	"$("$advise" <(jq -c '.key += "#ann@example.com"' hostile.json) | grep -m 1 '^    key' | cut -d '#' -f 1-2)"
 echo '{"tables":{"rows":{"keys":{"segments":[{"name":"id","codec":"reverse"}]}}}}' >reverse.json
 check_eq "a schema of a file" "" "$("$advise" --json --schema reverse.json times.json)"
 check_eq "a byte order mark" "rows writes-at-end rows salt-missing" \
