@@ -201,12 +201,17 @@ check_eq "those that advice reads are none" "$(read_rows)" "$(cat m/.rowfs/advic
 unmount_store m
 
 # Traffic of six hours (tests/unit/heat.c): the advice names what the heat map shows.
-for pattern in 'hot-row hot-row user#1234' 'hot-prefix hot-prefix tenant17#order' 'sequential hot-end event' scans even; do
-	set -- $pattern
-	check "$1: its traffic is counted" "$BUILD/e2e/keyvis" "$1" "$1.db"
-	check_eq "$1: its advice" "${*:2}" "$("$advise" --json "$1.db" |
+while read -r name finding; do
+	check "$name: its traffic is counted" "$BUILD/e2e/keyvis" "$name" "$name.db"
+	check_eq "$name: its advice" "$finding" "$("$advise" --json "$name.db" |
 		jq -r 'select(.rule | startswith("hot-")) | "\(.rule) \(.evidence.keys[0])"' | sed 's/^hot-end event#.*/hot-end event/')"
-done
+done <<'TABLE'
+hot-row    hot-row user#1234
+hot-prefix hot-prefix tenant17#order
+sequential hot-end event
+scans
+even
+TABLE
 
 # ---- Pages -----------------------------------------------------------------------------------
 
