@@ -10,6 +10,7 @@
 /* The thresholds, see diagnose.h. Shares are percent. */
 #define LITTLE_TOTAL	   100u
 #define LITTLE_COLUMNS	   5u
+#define FEW_RANGES	   8u /* too few to tell even load, or a scan, from other patterns */
 #define HOT_ROWS	   3u
 #define SEQUENTIAL_COLUMNS 8u
 #define SEQUENTIAL_RANGES  32u /* a 32nd of the ranges on each side of the median */
@@ -24,6 +25,7 @@
 #define SCAN_REGULAR	   70u
 #define SCAN_SHARE	   25u
 #define UNEVEN_FACTOR	   4u
+#define UNEVEN_SHARE	   25u
 
 /* The counted part of a map, with its sums. */
 struct diagnosis {
@@ -33,7 +35,9 @@ struct diagnosis {
 	uint64_t total; /* of latency the sum of means, which only tells whether there are any */
 	uint64_t *of_range; /* sums of the map's ranges */
 	uint64_t *of_column;
-	size_t *order; /* room for a number for each column */
+	uint64_t *rest; /* sums of the map's ranges outside scans */
+	uint64_t usual; /* the lower quartile of of_column */
+	size_t *order;	/* room for a number for each column */
 	struct wcs_heat_finding *findings;
 	size_t count;
 };
@@ -320,15 +324,35 @@ static int compare_numbers(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The middle of count numbers, which it sorts. */
-static size_t median(size_t *numbers, size_t count)
+static void sort(size_t *numbers, size_t count)
 {
 	qsort(numbers, count, sizeof(*numbers), compare_numbers);
-	return numbers[count / 2];
 }
 
-/* Have most ranges twice as much in one of these columns as they have on average? */
-static bool scan_covers(const struct diagnosis *in, size_t column, size_t end)
+/* May the column be part of a scan? */
+static bool scan_has(const struct diagnosis *in, size_t column)
+{
+	return in->of_column[column] > 0 && in->of_column[column] / SCAN_FACTOR >= in->usual;
+}
+
+/* Sums up the columns outside scans. */
+static size_t scan_rest(const struct diagnosis *in)
+{
+	size_t columns = 0;
+
+	for (size_t c = 0; c < in->columns; c++) {
+		if (scan_has(in, c))
+			continue;
+		columns++;
+		for (size_t r = 0; r < in->map->rows; r++)
+			in->rest[r] += value(in, r, c);
+	}
+	return columns;
+}
+
+/* Have most ranges twice as much in one of these columns as on average in the others, which are
+ * outside scans? */
+static bool scan_covers(const struct diagnosis *in, size_t column, size_t end, size_t others)
 {
 	size_t covered = 0;
 
@@ -337,8 +361,8 @@ static bool scan_covers(const struct diagnosis *in, size_t column, size_t end)
 
 		for (size_t c = column; c < end && !high; c++)
 			high = value(in, r, c) > 0 &&
-			       (double)value(in, r, c) * (double)in->columns >=
-				       SCAN_RANGE_FACTOR * (double)in->of_range[r];
+			       (double)value(in, r, c) * (double)others >=
+				       SCAN_RANGE_FACTOR * (double)in->rest[r];
 		covered += high;
 	}
 	return percent(covered, in->map->rows) >= SCAN_RANGES;
@@ -348,17 +372,18 @@ static bool scan_covers(const struct diagnosis *in, size_t column, size_t end)
  * how many; *sum: their values. */
 static size_t scan_starts(struct diagnosis *in, uint64_t *sum)
 {
-	uint64_t usual, of;
-	size_t count = 0, end;
+	uint64_t of;
+	size_t count = 0, end, others;
 
 	for (size_t c = 0; c < in->columns; c++)
 		in->order[c] = (size_t)in->of_column[c];
-	usual = median(in->order, in->columns);
+	sort(in->order, in->columns);
+	in->usual = in->order[in->columns / 4];
+	others = scan_rest(in);
 	for (size_t c = 0; c < in->columns; c = end + 1) {
-		for (end = c, of = 0; end < in->columns; of += in->of_column[end++])
-			if (in->of_column[end] == 0 || in->of_column[end] / SCAN_FACTOR < usual)
-				break;
-		if (end > c && scan_covers(in, c, end)) {
+		for (end = c, of = 0; end < in->columns && scan_has(in, end); end++)
+			of += in->of_column[end];
+		if (end > c && scan_covers(in, c, end, others)) {
 			in->order[count++] = c;
 			*sum += of;
 		}
@@ -366,44 +391,55 @@ static size_t scan_starts(struct diagnosis *in, uint64_t *sum)
 	return count;
 }
 
+/* The period of times between scans, in columns; 0: they are not regular. A time is in whole
+ * columns, so it is that of the period, rounded up or down, or within a quarter of it. */
+static double scan_period(const size_t *gaps, size_t count)
+{
+	size_t middle = gaps[count / 2], regular = 0;
+	double period = (double)middle, sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (fabs((double)gaps[i] - period) <= fmax(1, period / 4)) {
+			sum += (double)gaps[i];
+			regular++;
+		}
+	period = sum / (double)regular;
+	regular = 0;
+	for (size_t i = 0; i < count; i++) {
+		double off = fabs((double)gaps[i] - period);
+
+		regular += off < 1 || 4 * off <= period;
+	}
+	return percent(regular, count) >= SCAN_REGULAR ? period : 0;
+}
+
 static void scans(struct diagnosis *in)
 {
 	struct wcs_heat_finding *finding;
 	uint64_t sum = 0;
-	size_t count = scan_starts(in, &sum), gaps = count - 1, regular = 0, period;
+	size_t count = in->map->rows >= FEW_RANGES ? scan_starts(in, &sum) : 0;
+	double period;
 
 	if (count < SCAN_COUNT || percent(sum, in->total) < SCAN_SHARE)
 		return;
-	for (size_t i = 0; i < gaps; i++)
+	for (size_t i = 0; i + 1 < count; i++)
 		in->order[i] = in->order[i + 1] - in->order[i];
-	period = median(in->order, gaps);
-	for (size_t i = 0; i < gaps; i++) {
-		size_t off = in->order[i] > period ? in->order[i] - period : period - in->order[i];
-
-		regular += 4 * off <= period || off <= 1;
-	}
-	finding = percent(regular, gaps) >= SCAN_REGULAR ? found(in, WCS_HEAT_SCANS) : NULL;
+	sort(in->order, count - 1);
+	period = scan_period(in->order, count - 1);
+	finding = period > 0 ? found(in, WCS_HEAT_SCANS) : NULL;
 	if (!finding)
 		return;
 	finding->share = percent(sum, in->total);
-	finding->period = (int64_t)period * in->map->step;
+	finding->period = (int64_t)(period * (double)in->map->step);
 	SAY(finding,
 	    "%zu times, about every %lld minutes, a job passes over most of the table, with "
 	    "%u %% of all %s; a range of keys, or a view such as .since/1h, may be enough for "
 	    "it.",
-	    count, (long long)(finding->period / 60000000), finding->share, of_metric(in->map));
+	    count, (long long)((finding->period + 30000000) / 60000000), finding->share,
+	    of_metric(in->map));
 }
 
 /* ---- The rest ---------------------------------------------------------------------------- */
-
-static uint64_t largest_range(const struct diagnosis *in)
-{
-	uint64_t most = 0;
-
-	for (size_t r = 0; r < in->map->rows; r++)
-		most = in->of_range[r] > most ? in->of_range[r] : most;
-	return most;
-}
 
 /* Of latency, whose values are means and have no shares. */
 static void slow_ranges(struct diagnosis *in)
@@ -424,11 +460,25 @@ static void slow_ranges(struct diagnosis *in)
 	    (unsigned long long)map->ranges[worst].total, (unsigned long long)map->total);
 }
 
+/* Has each range about the same? *most: the sum of the hottest. */
+static bool ranges_are_even(const struct diagnosis *in, uint64_t *most)
+{
+	double mean = (double)in->total / (double)in->map->rows, above = 0;
+
+	for (size_t r = 0; r < in->map->rows; r++) {
+		above += fmax(0, (double)in->of_range[r] - mean);
+		*most = in->of_range[r] > *most ? in->of_range[r] : *most;
+	}
+	return in->map->rows >= FEW_RANGES && in->busy >= LITTLE_COLUMNS &&
+	       (double)*most <= UNEVEN_FACTOR * mean &&
+	       100 * above <= UNEVEN_SHARE * (double)in->total;
+}
+
 static void other(struct diagnosis *in)
 {
 	bool latency = in->map->metric == WCS_HEAT_LATENCY;
-	uint64_t most = largest_range(in);
-	bool even = latency || most / UNEVEN_FACTOR <= in->total / in->map->rows;
+	uint64_t most = 0;
+	bool even = latency || ranges_are_even(in, &most);
 	struct wcs_heat_finding *finding = found(in, even ? WCS_HEAT_EVEN : WCS_HEAT_MIXED);
 
 	finding->share = latency ? 0 : percent(most, in->total);
@@ -438,8 +488,9 @@ static void other(struct diagnosis *in)
 		SAY(finding, "the keys spread %s well; no range has more than %u %% of them.",
 		    of_metric(in->map), finding->share > 0 ? finding->share : 1);
 	else
-		SAY(finding, "the hottest range has %u %% of all %s.", finding->share,
-		    of_metric(in->map));
+		SAY(finding,
+		    "the hottest of %zu ranges has %u %% of all %s; %zu of %zu columns have any.",
+		    in->map->rows, finding->share, of_metric(in->map), in->busy, in->columns);
 }
 
 /* Is there too little to judge? */
@@ -479,10 +530,11 @@ int wcs_heat_diagnose(const struct wcs_heat_map *map,
 			       .first = first,
 			       .columns = columns,
 			       .of_range = calloc(map->rows, sizeof(uint64_t)),
+			       .rest = calloc(map->rows, sizeof(uint64_t)),
 			       .of_column = calloc(columns + 1, sizeof(uint64_t)),
 			       .order = calloc(columns + 1, sizeof(size_t)),
 			       .findings = findings};
-	bool memory = in.of_range && in.of_column && in.order;
+	bool memory = in.of_range && in.rest && in.of_column && in.order;
 
 	if (memory) {
 		sum_up(&in);
@@ -498,6 +550,7 @@ int wcs_heat_diagnose(const struct wcs_heat_map *map,
 			other(&in);
 	}
 	free(in.of_range);
+	free(in.rest);
 	free(in.of_column);
 	free(in.order);
 	return memory ? (int)in.count : -ENOMEM;

@@ -14,12 +14,15 @@
  *   hot prefix  keys that begin with the same bytes have more than 30 %, hot rows left out; that
  *               is four times as much as if each prefix had as much as those beside it; in half
  *               of the columns they have at least half of that share
- *   scans       3 times or more, neighbouring columns have three times the median of all
- *               columns, and 60 % of the ranges have twice their average in one of them; 70 %
- *               of the times between are alike, within a quarter or a column; together they
- *               have 25 %
+ *   scans       3 times or more, neighbouring columns have three times the lower quartile of all
+ *               columns, and 60 % of the ranges have in one of them twice their average of the
+ *               columns outside scans; 70 % of the times between are those of one period, rounded
+ *               to columns, or within a quarter of it; together they have 25 %; the map has 8
+ *               ranges or more
  *   slow        of latency: a range has four times the mean
- *   even        none of these, and no range has more than four times the mean
+ *   even        none of these; no range has more than four times the mean, and all that ranges
+ *               have above the mean is 25 % or less; there are 8 ranges or more, and 5 columns
+ *               with values
  *   mixed       none of these
  */
 #ifndef WCS_HEAT_DIAGNOSE_H

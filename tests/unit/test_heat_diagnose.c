@@ -147,7 +147,7 @@ SUITE_TEST(test_sequential_keys_both_ways, 10)
 	}
 	expect(map, "sequential keys 20-79");
 	expect(back, "sequential keys 31-90");
-	expect(jumps, "even load");
+	expect(jumps, "no known pattern");
 	expect(stays, "hot prefix 99-99");
 }
 
@@ -171,6 +171,63 @@ SUITE_TEST(test_scans_have_a_period, 10)
 	expect(rare, "even load");
 	expect(wild, "even load");
 	expect(part, "even load");
+}
+
+/* A map of a table that a job reads whole in some minutes, and nobody else; the values of its
+ * ranges differ by half, as those of a sample do. */
+static struct wcs_heat_map *stripes(size_t ranges, size_t columns, const size_t *at, size_t count)
+{
+	struct wcs_heat_map *map = heat_map_plain(ranges, columns, WCS_HEAT_READS);
+
+	for (size_t i = 0; i < count; i++)
+		for (size_t r = 0; r < ranges; r++)
+			heat_map_add(map, r, at[i], 50 + below(101));
+	return map;
+}
+#define STRIPES(ranges, columns, ...)                                                              \
+	stripes(ranges, columns, (const size_t[]){__VA_ARGS__},                                    \
+		sizeof((const size_t[]){__VA_ARGS__}) / sizeof(size_t))
+
+SUITE_TEST(test_scans_of_an_idle_table, 10)
+{
+	static const int64_t minute = 60000000;
+	struct wcs_heat_finding findings[WCS_HEAT_FINDINGS_MAX];
+	struct wcs_heat_map *map = STRIPES(200, 12, 1, 3, 5, 7, 9, 11);
+
+	map->step = minute;
+	ck_assert_int_eq(wcs_heat_diagnose(map, findings), 1);
+	ck_assert_int_eq(findings[0].pattern, WCS_HEAT_SCANS);
+	ck_assert_int_eq(findings[0].period, 2 * minute);
+	heat_map_free(map);
+	expect(STRIPES(200, 12, 1, 3, 5, 7, 9), "periodic scans");
+	expect(STRIPES(200, 12, 1, 5, 9), "periodic scans");
+	expect(STRIPES(200, 360, 351, 353, 355), "periodic scans");
+	expect(STRIPES(200, 12, 0, 2, 5, 7, 10), "periodic scans"); /* each 2.5 columns */
+	expect(STRIPES(200, 12, 1, 5), "no known pattern");	    /* two, or one */
+	expect(STRIPES(200, 12, 5), "no known pattern");
+	expect(STRIPES(200, 30, 1, 3, 9, 10, 14, 23, 25), "even load"); /* no period */
+	expect(STRIPES(7, 12, 1, 3, 5, 7, 9), "no known pattern");	/* few ranges */
+}
+
+SUITE_TEST(test_even_means_even, 10)
+{
+	static const uint64_t uneven[] = {310, 260, 190, 60, 50, 40, 30, 20, 20, 20};
+	struct wcs_heat_map *map = heat_map_plain(10, 12, WCS_HEAT_OPS),
+			    *minute = heat_map_plain(10, 12, WCS_HEAT_OPS),
+			    *burst = heat_map_plain(100, 12, WCS_HEAT_OPS);
+
+	for (size_t r = 0; r < 10; r++) {
+		heat_map_add(minute, r, 4, uneven[r]);
+		for (size_t c = 0; c < 12; c++)
+			heat_map_add(map, r, c, uneven[r]);
+	}
+	for (size_t r = 0; r < 100; r++)
+		heat_map_add(burst, r, 4, 100);
+	expect(map, "no known pattern");
+	expect(minute, "no known pattern");
+	expect(burst, "no known pattern");
+	expect(noise(7, 60, 100), "no known pattern");
+	expect(noise(8, 60, 100), "even load");
 }
 
 SUITE_TEST(test_latency_has_no_shares, 10)
