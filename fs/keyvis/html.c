@@ -11,7 +11,7 @@
 #include "fs/keyvis/picture.h"
 
 #define HTML_NAME  400u /* columns */
-#define HTML_LABEL 39u
+#define HTML_LABEL 22u
 
 /* Puts a file, followed by a NUL, into the program, under a name. */
 #define HTML_FILE(name, file)                                                                      \
@@ -47,10 +47,23 @@ static int html_list(const struct keyvis_picture *picture, FILE *to, const char 
 	return 0;
 }
 
+static int html_labels(const struct keyvis_picture *picture, FILE *to)
+{
+	size_t rows = picture->map->rows;
+	char **labels = keyvis_labels(picture->table, picture->map, HTML_LABEL);
+
+	fputs(",\n\"labels\":[", to);
+	for (size_t r = 0; r < rows && labels; r++)
+		keyvis_put_json(to, r > 0 ? "," : "", labels[r], "");
+	fputc(']', to);
+	keyvis_list_free(labels, rows);
+	return labels ? 0 : -ENOMEM;
+}
+
 static int html_nodes(const struct keyvis_picture *picture, FILE *to)
 {
 	fputs(",\n\"nodePaths\":[", to);
-	fprintf(to, "\"/%s\"", picture->table->name);
+	fprintf(to, "\"%s\"", picture->table->name);
 	for (size_t i = 0; i < picture->node_count; i++) {
 		char *path = keyvis_node_path(picture->table, &picture->nodes[i]);
 
@@ -98,10 +111,11 @@ static int html_data(const struct keyvis_picture *picture, FILE *to)
 
 	keyvis_put_json(to, "{\"title\":", picture->title, "");
 	keyvis_put_json(to, ",\n\"when\":", picture->when, "");
+	keyvis_put_json(to, ",\n\"note\":", keyvis_note, "");
 	html_scale(picture, to);
 	html_hot(picture, to);
 	rc = html_list(picture, to, "names", HTML_NAME, keyvis_name);
-	rc = rc == 0 ? html_list(picture, to, "labels", HTML_LABEL, keyvis_label) : rc;
+	rc = rc == 0 ? html_labels(picture, to) : rc;
 	rc = rc == 0 ? html_list(picture, to, "paths", 0, keyvis_path) : rc;
 	rc = rc == 0 ? html_nodes(picture, to) : rc;
 	fputs(",\n\"scan\":", to);

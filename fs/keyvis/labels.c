@@ -2,9 +2,11 @@
 /*
  * Ranges of stored keys as names, paths and a tree of prefixes.
  *
- * A range belongs to a prefix if its start begins with the prefix and the delimiter, and its end
- * does so, too, or is the beginning of the next prefix: "STC#22" to "STC#30" and "STC#30" to "TRA"
- * belong to "STC", "STC" to "TRA" and "STC#30" to "TRA#1" do not.
+ * A range belongs to a prefix if all keys from its start to its end begin with it. Its start does,
+ * and its end does so, too, or is behind the prefix: the delimiter's next byte, or the next segment
+ * of those that count. "STC#22" to "STC#30", "STC#30" to "STC$" and "T17#x" to "T18" belong to
+ * "STC", "STC" and "T17"; "T17#x" to "T22" belongs to none. In a bucket of a salt the last range,
+ * whose start is a whole prefix, belongs to this, since that is all that is known to be in it.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -75,24 +77,38 @@ static size_t label_end(const struct keyvis_table *table, struct wcs_slice key, 
 	return delimiter ? (size_t)(delimiter - bytes) : key.len;
 }
 
+/* Is b the segment behind a, where segments count in decimal or by a byte? */
+static bool label_follows(const unsigned char *a, const unsigned char *b, size_t len)
+{
+	size_t last = len;
+
+	while (last > 0 && a[last - 1] == '9' && b[last - 1] == '0')
+		last--;
+	return last > 0 && b[last - 1] == a[last - 1] + 1 &&
+	       (last == len || isdigit(a[last - 1])) && memcmp(a, b, last - 1) == 0;
+}
+
 /* Does the range belong to the prefix that is the first `end` bytes of its start, of which the last
  * segment begins at `from`? */
 static bool label_belongs(const struct keyvis_table *table, const struct wcs_heat_range *range,
 			  size_t from, size_t end)
 {
 	const unsigned char *start = range->start.data, *last = range->end.data;
-	size_t len = range->end.len;
+	size_t len = range->end.len, salt = label_salt(table, range->start);
 
 	if (range->row || last == NULL)
 		return range->row;
-	if (len > end && memcmp(last, start, end) == 0 && last[end] == table->delimiter)
+	if (salt > 0 && from == 0)
+		return len >= end && (len < WCS_KEYS_SALT || memcmp(last, start, end) == 0);
+	if (salt > 0 && from == salt && end == range->start.len &&
+	    wcs_slice_shared(range->start, range->end) < WCS_KEYS_SALT - 1)
 		return true;
-	if (end == range->start.len)
+	if (len < end || memcmp(last, start, from) != 0)
 		return false;
-	if (len == end + 1 && memcmp(last, start, end) == 0 && last[end] == table->delimiter + 1)
-		return true;
-	return len > from && memcmp(last, start, from) == 0 &&
-	       memchr(last + from, table->delimiter, len - from) == NULL;
+	if (len > end && memcmp(last, start, end) == 0)
+		return last[end] == table->delimiter ||
+		       (len == end + 1 && last[end] == table->delimiter + 1);
+	return len == end && label_follows(start + from, last + from, end - from);
 }
 
 /* The prefixes of a range: ends[d] is the end of that at depth d. */
@@ -172,12 +188,34 @@ static char *label_bound(const struct keyvis_table *table, struct wcs_slice key,
 
 char *keyvis_label(const struct keyvis_table *table, const struct wcs_heat_range *range)
 {
-	if (range->start.len == 0)
-		return strdup("(first key)");
+	bool first = range->start.len == 0, behind;
+	const unsigned char *end = range->end.data;
+
+	if (first && end == NULL)
+		return strdup("all keys");
+	if (first) {
+		behind = range->end.len > 1 && end[range->end.len - 1] == 0;
+		return label_join(behind ? "" : "before ", label_bound(table, range->end, "up to "),
+				  "");
+	}
 	if (label_whole(table, range))
 		return label_all(table, range);
 	return range->row ? keyvis_key(table, range->start)
-			  : label_bound(table, range->start, "> ");
+			  : label_bound(table, range->start, "after ");
+}
+
+char **keyvis_labels(const struct keyvis_table *table, const struct wcs_heat_map *map, size_t width)
+{
+	char **whole = calloc(map->rows, sizeof(*whole)), **labels;
+	bool memory = whole != NULL;
+
+	for (size_t r = 0; r < map->rows && memory; r++) {
+		whole[r] = keyvis_label(table, &map->ranges[r]);
+		memory = whole[r] != NULL;
+	}
+	labels = memory ? keyvis_fit_list(whole, map->rows, width) : NULL;
+	keyvis_list_free(whole, map->rows);
+	return labels;
 }
 
 char *keyvis_name(const struct keyvis_table *table, const struct wcs_heat_range *range)
@@ -185,9 +223,7 @@ char *keyvis_name(const struct keyvis_table *table, const struct wcs_heat_range 
 	bool first = range->start.len == 0, last = range->end.data == NULL;
 	char *start, *end, *name = NULL;
 
-	if (first && last)
-		return strdup("all keys");
-	if (range->row || label_whole(table, range))
+	if ((first && last) || range->row || label_whole(table, range))
 		return keyvis_label(table, range);
 	start = first ? strdup("the first key") : label_bound(table, range->start, "after ");
 	end = last ? strdup("the last key") : label_bound(table, range->end, "after ");
@@ -215,9 +251,9 @@ static char *label_path(const struct keyvis_table *table, struct wcs_slice store
 {
 	size_t salt = label_salt(table, stored);
 	bool root = end <= salt;
-	char before[WCS_TABLE_NAME_MAX + 3];
+	char before[WCS_TABLE_NAME_MAX + 2];
 
-	snprintf(before, sizeof(before), "/%s%s", table->name, root ? "" : "/");
+	snprintf(before, sizeof(before), "%s%s", table->name, root ? "" : "/");
 	if (root)
 		return strdup(before);
 	return label_join(before,

@@ -22,6 +22,7 @@ function words() {
   document.title = $('title').textContent = data.title;
   $('when').textContent = data.when;
   $('what').textContent = metric.info.message;
+  $('note').textContent = data.note;
   canvas.setAttribute('aria-label', data.title);
   for (const message of scan.diagnosticMessages) {
     const item = add($('diagnosis'), 'li'), text = message.info.message, cut = text.indexOf(': ');
@@ -94,12 +95,14 @@ function cells(scale) {
 const placeX = column => plot.x + (column - view.x) * plot.w / view.w;
 const placeY = row => plot.y + (row - view.y) * plot.h / view.h;
 
-// A text that fits keeps its end, in which keys differ.
+// A text without its middle, if it is too wide.
 function fit(text, width) {
   if (paint.measureText(text).width <= width) return text;
-  let from = 1;
-  while (from < text.length && paint.measureText('…' + text.slice(from)).width > width) from++;
-  return from < text.length ? '…' + text.slice(from) : '';
+  for (let keep = text.length - 2; keep > 1; keep--) {
+    const head = Math.floor(keep / 3), short = text.slice(0, head) + '…' + text.slice(text.length - keep + head);
+    if (paint.measureText(short).width <= width) return short;
+  }
+  return '';
 }
 
 function tree(style) {
@@ -164,7 +167,7 @@ function draw() {
   }
   bars.count = Math.min(depths, width > 800 ? 4 : width > 560 ? 2 : 0);
   bars.w = bars.count > 2 ? 62 : 80;
-  const left = bars.count * bars.w + (width > 560 ? 150 : 90);
+  const left = bars.count * bars.w + (width > 560 ? 160 : 100);
   plot = {x: left, y: 1, w: Math.max(50, width - left - 44), h: height - 24};
   paint.setTransform(1, 0, 0, 1, 0, 0);
   paint.clearRect(0, 0, canvas.width, canvas.height);

@@ -21,6 +21,10 @@ const struct keyvis_words keyvis_words[WCS_HEAT_METRICS] = {
 			      "The mean time of a get or a mutation in the store."},
 };
 
+const char keyvis_note[] = "A label is the range's first key. Totals are exact, their division "
+			   "among ranges rests on a "
+			   "sample.";
+
 /* ---- Words ------------------------------------------------------------------------------- */
 
 static void picture_titles(struct keyvis_picture *picture)

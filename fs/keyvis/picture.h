@@ -56,9 +56,14 @@ char *keyvis_key(const struct keyvis_table *table, struct wcs_slice stored);
 char *keyvis_name(const struct keyvis_table *table, const struct wcs_heat_range *range);
 /* The longest prefix with all keys of the range: "STC#22#*"; without one its name. */
 char *keyvis_prefix(const struct keyvis_table *table, const struct wcs_heat_range *range);
-/* A short one: of bounds the first one, "> K" if it is behind K. */
+/* A short one: of bounds the first one, "after K" if it is behind row K; of the first range its
+ * end: "before K". */
 char *keyvis_label(const struct keyvis_table *table, const struct wcs_heat_range *range);
-/* The path of its row, or of the longest prefix that has all its keys. */
+/* The labels of a map's ranges, in at most so many columns, as keyvis_fit_list makes
+ * them. keyvis_list_free frees them. */
+char **keyvis_labels(const struct keyvis_table *table, const struct wcs_heat_map *map,
+		     size_t width);
+/* The path, from the mountpoint, of its row, or of the longest prefix that all its keys have. */
 char *keyvis_path(const struct keyvis_table *table, const struct wcs_heat_range *range);
 
 /* A prefix of neighbouring ranges: a segment of their keys, or their salt. */
@@ -80,9 +85,13 @@ void keyvis_nodes_free(struct keyvis_node *nodes, size_t count);
 
 /* The number of a text's columns on a terminal. */
 size_t keyvis_width(const char *text);
-/* The text in at most so many columns, 4 or more: a longer one without its middle or, in less than
- * 40 columns, without its beginning, marked "..". The caller frees it; NULL: no memory. */
+/* The text in at most so many columns, 4 or more: a longer one without its middle, marked "..". The
+ * caller frees it; NULL: no memory. */
 char *keyvis_fit(const char *text, size_t width);
+/* The same of each text of a list. A cut lies where it hides least of the differences from the
+ * texts near it, and makes none equal to another one if it can. keyvis_list_free frees them. */
+char **keyvis_fit_list(char *const *texts, size_t count, size_t width);
+void keyvis_list_free(char **texts, size_t count);
 /* The length of the first line of a text that is broken at spaces to so many columns. */
 size_t keyvis_line(const char *text, size_t width);
 /* Prints text as a JSON string, which may stand in HTML, with JSON before and after it. */
@@ -140,6 +149,8 @@ static inline uint64_t keyvis_value(const struct keyvis_picture *picture, size_t
 }
 
 extern const struct keyvis_words keyvis_words[WCS_HEAT_METRICS];
+/* Explains labels and counts, in one line of the pictures for people. */
+extern const char keyvis_note[];
 
 /* ---- The formats: text.c, tsv.c, json.c, svg.c, html.c. -ENOMEM ---------------------------- */
 int keyvis_put_text(const struct keyvis_picture *picture, enum keyvis_format format, FILE *to);

@@ -18,11 +18,11 @@
 #include "fs/keyvis/picture.h"
 
 /* Pixels. */
-#define SVG_WIDTH  1040u
+#define SVG_WIDTH  1094u
 #define SVG_LEFT   16u
 #define SVG_TREE   140u /* width of the prefixes */
-#define SVG_MAP_X  300u
-#define SVG_MAP_Y  134u
+#define SVG_MAP_X  354u
+#define SVG_MAP_Y  151u
 #define SVG_MAP_W  540u /* at most */
 #define SVG_MAP_H  480u /* at most */
 #define SVG_LINE   17u	/* height of a line of text */
@@ -78,20 +78,20 @@ static void svg_legend(const struct svg *svg)
 	size_t x = SVG_MAP_X;
 	char number[12];
 
-	svg_text(svg, SVG_LEFT, 102, "", "", svg->picture->unit);
+	svg_text(svg, SVG_LEFT, 119, "", "", svg->picture->unit);
 	for (unsigned int level = 0; level <= KEYVIS_LEVELS; level++) {
 		start = keyvis_level_start(scale, level, KEYVIS_LEVELS);
 		if (level > 0 && start == before)
 			continue;
 		before = start;
 		fprintf(svg->to,
-			"<rect class=\"s\" x=\"%zu\" y=\"92\" width=\"%u\" height=\"12\" "
+			"<rect class=\"s\" x=\"%zu\" y=\"109\" width=\"%u\" height=\"12\" "
 			"fill=\"#%06x\"/>\n",
 			x, SVG_SWATCH - 2, keyvis_colours[level].rgb);
 		keyvis_number(start, number);
 		if (level == KEYVIS_LEVELS)
 			memcpy(number + strlen(number), "+", 2);
-		svg_text(svg, x, 116, "k m", "", number);
+		svg_text(svg, x, 133, "k m", "", number);
 		x += SVG_SWATCH;
 	}
 }
@@ -115,6 +115,7 @@ static void svg_head(const struct svg *svg, size_t height)
 	svg_text(svg, SVG_LEFT, 30, "h", "", picture->title);
 	svg_text(svg, SVG_LEFT, 52, "m", "", picture->when);
 	svg_text(svg, SVG_LEFT, 69, "m", "", picture->words->what);
+	svg_text(svg, SVG_LEFT, 86, "m", "", keyvis_note);
 }
 
 /* ---- The map ----------------------------------------------------------------------------- */
@@ -217,18 +218,16 @@ static int svg_labels(const struct svg *svg)
 {
 	const struct wcs_heat_map *map = svg->picture->map;
 	size_t every = (SVG_LABEL + svg->cell_h - 1) / svg->cell_h;
-	int rc = 0;
+	char **labels = keyvis_labels(svg->picture->table, map,
+				      (SVG_MAP_X - SVG_TREE - SVG_LEFT - 10) / SVG_CHAR);
 
-	for (size_t r = 0; r < map->rows && rc == 0; r += every) {
-		char *label = keyvis_label(svg->picture->table, &map->ranges[r]);
+	for (size_t r = 0; r < map->rows && labels; r += every) {
 		size_t y = SVG_MAP_Y + r * svg->cell_h + svg->cell_h / 2 + 4;
 
-		rc = label ? svg_label(svg, SVG_MAP_X - 6, y, SVG_MAP_X - SVG_TREE - SVG_LEFT - 10,
-				       " text-anchor=\"end\"", label)
-			   : -ENOMEM;
-		free(label);
+		svg_text(svg, SVG_MAP_X - 6, y, "k", " text-anchor=\"end\"", labels[r]);
 	}
-	return rc;
+	keyvis_list_free(labels, map->rows);
+	return labels ? 0 : -ENOMEM;
 }
 
 static int svg_compare(const void *a, const void *b)
@@ -315,7 +314,7 @@ static size_t svg_words(const struct svg *svg, bool print, size_t y)
 
 int keyvis_put_svg(const struct keyvis_picture *picture, enum keyvis_format format, FILE *to)
 {
-	size_t rows = picture->map->rows, columns = picture->columns, below = 100;
+	size_t rows = picture->map->rows, columns = picture->columns, below = 117;
 	bool empty = columns == 0 || picture->map->largest == 0;
 	struct svg svg = {.picture = picture, .to = to, .cell_h = 1, .cell_w = 1};
 	int rc = 0;

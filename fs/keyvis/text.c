@@ -90,20 +90,15 @@ static void text_legend(const struct keyvis_picture *picture, enum keyvis_format
 	fputs(" or more\n", to);
 }
 
-static int text_row(const struct keyvis_picture *picture, enum keyvis_format format, size_t range,
-		    size_t cell, FILE *to)
+static void text_row(const struct keyvis_picture *picture, enum keyvis_format format, size_t range,
+		     const char *label, size_t cell, FILE *to)
 {
 	const struct wcs_heat_map *map = picture->map;
-	char *whole = keyvis_label(picture->table, &map->ranges[range]),
-	     *label = whole ? keyvis_fit(whole, TEXT_LABEL) : NULL;
 	double share = map->metric != WCS_HEAT_LATENCY && map->total > 0
 			       ? 100.0 * (double)map->ranges[range].total / (double)map->total
 			       : 0;
 	int before = -1;
 
-	free(whole);
-	if (!label)
-		return -ENOMEM;
 	fprintf(to, "%s%*s|", label, (int)(TEXT_LABEL - keyvis_width(label)), "");
 	for (size_t c = 0; c < text_columns(picture); c++) {
 		unsigned int level = keyvis_level(&picture->scale, keyvis_value(picture, range, c),
@@ -117,8 +112,18 @@ static int text_row(const struct keyvis_picture *picture, enum keyvis_format for
 	if (share >= 4.5)
 		fprintf(to, " %.0f %%", share);
 	fputc('\n', to);
-	free(label);
-	return 0;
+}
+
+static int text_rows(const struct keyvis_picture *picture, enum keyvis_format format, size_t cell,
+		     FILE *to)
+{
+	size_t rows = picture->map->rows;
+	char **labels = keyvis_labels(picture->table, picture->map, TEXT_LABEL);
+
+	for (size_t r = 0; r < rows && labels; r++)
+		text_row(picture, format, r, labels[r], cell, to);
+	keyvis_list_free(labels, rows);
+	return labels ? 0 : -ENOMEM;
 }
 
 static void text_axis(const struct keyvis_picture *picture, size_t cell, FILE *to)
@@ -173,12 +178,13 @@ int keyvis_put_text(const struct keyvis_picture *picture, enum keyvis_format for
 	text_wrap(to, picture->title, 0);
 	text_wrap(to, picture->when, 0);
 	text_wrap(to, picture->words->what, 0);
-	if (!empty)
-		text_legend(picture, format, to);
-	fputc('\n', to);
-	for (size_t r = 0; rc == 0 && !empty && r < picture->map->rows; r++)
-		rc = text_row(picture, format, r, cell, to);
 	if (!empty) {
+		text_wrap(to, keyvis_note, 0);
+		text_legend(picture, format, to);
+	}
+	fputc('\n', to);
+	if (!empty) {
+		rc = text_rows(picture, format, cell, to);
 		text_axis(picture, cell, to);
 		fputc('\n', to);
 	}

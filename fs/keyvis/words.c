@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "fs/keyvis/picture.h"
+#include "lib/hash.h"
 #include "lib/utf8.h"
-
-#define WORDS_LONG 40u /* columns; shorter texts keep only their end, where keys differ */
 
 /* Two columns on a terminal (Unicode's East Asian Width). */
 static const struct utf8_range words_wide[] = {
@@ -45,17 +44,17 @@ size_t keyvis_width(const char *text)
 	return columns;
 }
 
-char *keyvis_fit(const char *text, size_t width)
+/* The text in at most so many columns: without those behind the first `head`, marked "..". */
+static char *words_cut(const char *text, size_t width, size_t head)
 {
-	size_t columns = keyvis_width(text), head = width < WORDS_LONG ? 0 : width / 3, used = 0,
-	       left = columns;
+	size_t columns = keyvis_width(text), used = 0, left = columns;
 	char *fitting = malloc(strlen(text) + 3), *to = fitting;
 	struct words_character character;
 	bool cut = false;
 
 	for (; fitting && *text; text += character.len) {
 		character = words_next(text);
-		if (columns <= width || used + character.columns <= head ||
+		if (columns <= width || (!cut && used + character.columns <= head) ||
 		    left <= width - head - 2) {
 			memcpy(to, text, character.len);
 			to += character.len;
@@ -70,6 +69,118 @@ char *keyvis_fit(const char *text, size_t width)
 	if (fitting)
 		*to = '\0';
 	return fitting;
+}
+
+char *keyvis_fit(const char *text, size_t width)
+{
+	return words_cut(text, width, width / 3);
+}
+
+#define WORDS_NEAR 32u /* a text is compared with so many on each side */
+
+/* ---- Lists ------------------------------------------------------------------------------- */
+
+/* The column in which a text first differs from another one; SIZE_MAX if that is its beginning,
+ * from which any cut differs. */
+static size_t words_differ(const char *text, const char *other)
+{
+	size_t at = 0, columns = 0;
+	struct words_character character;
+
+	for (; text[at]; at += character.len, columns += character.columns) {
+		character = words_next(text + at);
+		if (strncmp(text + at, other + at, character.len) != 0)
+			break;
+	}
+	return other[at] ? columns : SIZE_MAX;
+}
+
+/* The texts of a list, and the hashes of those that fit, of which there are `count`. */
+struct words_list {
+	char *const *texts;
+	size_t all, count;
+	uint64_t *hashes;
+};
+
+static uint64_t words_hash(const char *text)
+{
+	return hash_bytes(HASH_START, text, strlen(text));
+}
+
+static bool words_seen(const struct words_list *list, const char *text)
+{
+	uint64_t hash = words_hash(text);
+
+	for (size_t i = 0; i < list->count; i++)
+		if (list->hashes[i] == hash)
+			return true;
+	return false;
+}
+
+/* Writes the columns in which the next text differs from those near it. Returns how many. */
+static size_t words_places(const struct words_list *list, size_t places[2 * WORDS_NEAR])
+{
+	size_t at = list->count, from = at > WORDS_NEAR ? at - WORDS_NEAR : 0, count = 0;
+
+	for (size_t i = from; i < list->all && i <= at + WORDS_NEAR; i++)
+		if (i != at)
+			places[count++] = words_differ(list->texts[at], list->texts[i]);
+	return count;
+}
+
+/* Cuts the next text so that it looks like none before it, and hides as few of those columns as it
+ * can. The cut moves from the middle to the end, then to the beginning. */
+static char *words_cut_unlike(const struct words_list *list, size_t width)
+{
+	const char *text = list->texts[list->count];
+	size_t places[2 * WORDS_NEAR], count = words_places(list, places), heads = width - 1,
+				       cut = keyvis_width(text) - width + 2, least = SIZE_MAX;
+	char *best = NULL;
+
+	for (size_t i = 0; i < heads && least > 0; i++) {
+		size_t head = width / 3 + i < heads ? width / 3 + i : heads - 1 - i, hidden = 0;
+		char *fitting = words_cut(text, width, head);
+
+		for (size_t p = 0; p < count; p++)
+			hidden += places[p] >= head && places[p] < head + cut;
+		if (fitting && words_seen(list, fitting))
+			hidden += 2 * WORDS_NEAR;
+		if (fitting && hidden < least) {
+			free(best);
+			best = fitting;
+			least = hidden;
+		} else {
+			free(fitting);
+		}
+	}
+	return best;
+}
+
+char **keyvis_fit_list(char *const *texts, size_t count, size_t width)
+{
+	struct words_list list = {texts, count, 0, calloc(count + 1, sizeof(*list.hashes))};
+	char **fitting = calloc(count + 1, sizeof(*fitting));
+	bool memory = list.hashes && fitting;
+
+	for (size_t i = 0; i < count && memory; i++) {
+		fitting[i] = keyvis_width(texts[i]) <= width ? strdup(texts[i])
+							     : words_cut_unlike(&list, width);
+		memory = fitting[i] != NULL;
+		if (memory)
+			list.hashes[list.count++] = words_hash(fitting[i]);
+	}
+	free(list.hashes);
+	if (memory)
+		return fitting;
+	keyvis_list_free(fitting, count);
+	return NULL;
+}
+
+void keyvis_list_free(char **texts, size_t count)
+{
+	for (size_t i = 0; texts && i < count; i++)
+		free(texts[i]);
+	free(texts);
 }
 
 size_t keyvis_line(const char *text, size_t width)

@@ -28,6 +28,8 @@ page() {
 
 cp "$heat/ops.html" "$TMP/copy.html"
 cp "$heat/ops.json" "$TMP/ops.json"
+check "its paths work from the mountpoint" sh -c 'cd "$0" && xargs ls -d' "$m" \
+	< <(sed -n 's/^"paths":\(.*\),$/\1/p' "$TMP/copy.html" | jq -r '.[]' | sort -u)
 page copy "$TMP/copy.html" "$TMP/ops.json"
 page mount "$heat/ops.html" "$heat/ops.json"
 

@@ -27,7 +27,7 @@ static char *print(const struct keyvis_table *table, const struct wcs_heat_map *
 static void expect_parts(char *text, const char *const *parts)
 {
 	for (; *parts; parts++)
-		ck_assert_msg(strstr(text, *parts) != NULL, "no \"%s\" in:\n%s", *parts, text);
+		ck_assert_msg(strstr(text, *parts) != NULL, "no \"%s\" in:\n%.3000s", *parts, text);
 	free(text);
 }
 #define EXPECT_PARTS(text, ...) expect_parts(text, (const char *const[]){__VA_ARGS__, NULL})
@@ -154,8 +154,8 @@ SUITE_TEST(test_paths_are_those_of_the_tree, 10)
 
 	for (size_t r = 0; r < 8; r++)
 		heat_map_add(map, r, 0, 100 - r);
-	EXPECT_PARTS(print(&table, map, KEYVIS_HTML), "\"/t\"", "\"/t/a/%6D%65%74%61/%2F%25\"",
-		     "\"/t/b/%/x\"", "\"/t/c\"");
+	EXPECT_PARTS(print(&table, map, KEYVIS_HTML), "\"t\"", "\"t/a/%6D%65%74%61/%2F%25\"",
+		     "\"t/b/%/x\"", "\"t/c\"");
 	heat_map_free(map);
 }
 
@@ -183,8 +183,111 @@ SUITE_TEST(test_keys_of_a_design_are_shown_and_salts_are_buckets, 10)
 	EXPECT_PARTS(print(&table, map, KEYVIS_JSON), "{\"word\":\"salt 0a\",\"startIndex\":1,",
 		     "{\"word\":\"maps.google.com\",\"startIndex\":1,\"endIndex\":1,\"depth\":2,",
 		     "{\"word\":\"7\",\"startIndex\":3,\"endIndex\":3,\"depth\":3,");
-	EXPECT_PARTS(print(&table, map, KEYVIS_HTML), "\"/t/maps.google.com\"",
-		     "\"/t/debian.org/7\"");
+	EXPECT_PARTS(print(&table, map, KEYVIS_HTML), "\"t/maps.google.com\"",
+		     "\"t/debian.org/7\"");
+	heat_map_free(map);
+}
+
+SUITE_CONTRACT("a click copies the prefix's path")
+
+/* The path of the range between two bounds, of which "\\" at the end is a NUL byte. */
+SUITE_TEST(test_a_path_is_the_longest_prefix_of_all_keys, 10)
+{
+	static const struct {
+		const char *start, *end, *path;
+		bool salt;
+	} ranges[] = {{"u000#x\\", "u032", "t", false},
+		      {"u000#x\\", "u001", "t/u000", false},
+		      {"u009#x\\", "u010", "t/u009", false},
+		      {"u00a#x\\", "u010", "t", false},
+		      {"u000", "u032", "t", false},
+		      {"u000", "u001", "t/u000", false},
+		      {"u000#a", "u000#f\\", "t/u000", false},
+		      {"u000#a#1\\", "u000#a#7", "t/u000/a", false},
+		      {"u000#a#1\\", "u000#a$", "t/u000/a", false},
+		      {"u000#a#1\\", "u001#a#1\\", "t", false},
+		      {"u000#a#1\\", "u000#d", "t/u000", false},
+		      {"02#t4", "03", "t/t4", true},
+		      {"02#t4", "02#t9", "t", true},
+		      {"02#t4#x\\", "03", "t", true},
+		      {"02#t4#x", "02#t4#y", "t/t4/x", true},
+		      {"02#t4#a", "02#t4#y", "t/t4", true},
+		      {"02", "03", "t", true}};
+	struct wcs_keys keys = {.delimiter = '#', .buckets = 16, .salt_segments = 1};
+
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+		const struct keyvis_table table = {"t", '#', ranges[i].salt ? &keys : NULL, NULL};
+		const char *const starts[] = {"", ranges[i].start, ranges[i].end};
+		struct wcs_heat_map *map = heat_map_new(starts, 3, 1, WCS_HEAT_OPS);
+		char expected[80];
+
+		for (size_t r = 0; r < 3; r++)
+			map->ranges[r].row = false;
+		heat_map_add(map, 1, 0, 10);
+		snprintf(expected, sizeof(expected), "\"paths\":[\"t\",\"%s\",", ranges[i].path);
+		char *text = print(&table, map, KEYVIS_HTML), *paths = strstr(text, "\"paths\"");
+
+		ck_assert_msg(strncmp(paths, expected, strlen(expected)) == 0, "%s to %s: %.60s",
+			      ranges[i].start, ranges[i].end, paths);
+		free(text);
+		heat_map_free(map);
+	}
+}
+
+SUITE_CONTRACT("The rows of the map are key ranges with prefixes as bounds and labels")
+
+SUITE_TEST(test_labels_of_long_keys_are_told_apart, 10)
+{
+	enum { TENANTS = 6, HOSTS = 2, DAYS = 3, ROWS = 1 + TENANTS * HOSTS * DAYS };
+	static const enum keyvis_format formats[] = {KEYVIS_TXT, KEYVIS_SVG, KEYVIS_HTML};
+	const char *starts[ROWS] = {""};
+	char keys[ROWS][64];
+	struct wcs_heat_map *map;
+
+	for (size_t r = 1; r < ROWS; r++) {
+		snprintf(keys[r], sizeof(keys[r]),
+			 "t%zu#%c.maps.example.com#2026-11-2%zuT08:00:00Z",
+			 (r - 1) / (HOSTS * DAYS), "ab"[(r - 1) / DAYS % HOSTS], (r - 1) % DAYS);
+		starts[r] = keys[r];
+	}
+	map = heat_map_new(starts, ROWS, 6, WCS_HEAT_OPS);
+	for (size_t r = 0; r < ROWS; r++)
+		for (size_t c = 0; c < 6; c++)
+			heat_map_add(map, r, c, 10);
+	for (size_t f = 0; f < 3; f++) {
+		char *text = print(&plain, map, formats[f]);
+		const char *at = formats[f] == KEYVIS_HTML ? strstr(text, "\"labels\"") : text;
+
+		for (size_t r = 1; r < ROWS; r++) {
+			char head[8], tail[16];
+			const char *end;
+
+			snprintf(head, sizeof(head), "t%zu#%c", (r - 1) / (HOSTS * DAYS),
+				 "ab"[(r - 1) / DAYS % HOSTS]);
+			snprintf(tail, sizeof(tail), "%zuT08:00:00Z", (r - 1) % DAYS);
+			at = strstr(at, head);
+			ck_assert_msg(at != NULL, "format %d: no label %zu, %s", formats[f], r,
+				      head);
+			end = strstr(at, tail);
+			ck_assert_msg(end != NULL && end - at < 31, "format %d: label %zu is %.40s",
+				      formats[f], r, at);
+			at = end;
+		}
+		free(text);
+	}
+	heat_map_free(map);
+}
+
+SUITE_TEST(test_labels_explain_themselves, 10)
+{
+	struct wcs_heat_map *map = small_map(WCS_HEAT_OPS);
+
+	EXPECT_PARTS(print(&plain, map, KEYVIS_TXT), "\nbefore STC#22# ", "\nafter STC#22#173 ",
+		     "A label is the range's first key.", "rests on a sample");
+	EXPECT_PARTS(print(&plain, map, KEYVIS_SVG), ">before STC#22#<", ">after STC#22#173<",
+		     "rests on a sample");
+	EXPECT_PARTS(print(&plain, map, KEYVIS_HTML), "\"before STC#22#\"", "\"after STC#22#173\"",
+		     "rests on a sample");
 	heat_map_free(map);
 }
 
