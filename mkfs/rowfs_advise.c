@@ -2,8 +2,8 @@
 /*
  * rowfs-advise: faults in the design of tables, from an export, a store or a mount.
  *
- * Memory is constant. A line of more than ADVISE_LINE is read in pieces, and must be one that
- * rowfs-dump prints; a shorter one may be any that rowfs-load takes.
+ * It takes any line that rowfs-load takes. Memory is that of the longest line, and does not grow
+ * with the rows.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,6 @@
 #include "mkfs/text/csv_rows.h"
 #include "store/advice/advice.h"
 
-#define ADVISE_LINE  ((size_t)1 << 20)
 #define ADVISE_TABLE "rows" /* the name of a table that the input does not name */
 
 enum advise_option {
@@ -170,53 +169,6 @@ static int advise_lines(struct advise *advise, const char *text, size_t len)
 	return exit_code;
 }
 
-/* Reads the size of a value. */
-static int advise_size(struct wcs_reader *reader, uint64_t *size)
-{
-	static unsigned char value[64 << 10];
-	size_t got;
-	int more;
-
-	*size = 0;
-	do {
-		more = wcs_reader_value(reader, value, sizeof(value), &got);
-		*size += more < 0 ? 0 : got;
-	} while (more > 0);
-	return more;
-}
-
-static int advise_rest(void *ctx, void *buf, size_t len, size_t *got)
-{
-	return lines_rest(ctx, buf, len, got);
-}
-
-/* Takes a line that is not whole in memory. */
-static int advise_long_line(struct advise *advise)
-{
-	struct wcs_reader *reader = NULL;
-	struct wcs_cell cell;
-	uint64_t size;
-	int rc, exit_code = advise_rows(advise);
-
-	if (exit_code)
-		return exit_code;
-	rc = wcs_reader_new(advise_rest, &advise->lines, advise->in.keys, &reader);
-	while (rc == 0 && (rc = wcs_reader_next(reader, &cell)) == 1) {
-		rc = advise_size(reader, &size);
-		cell.info.size = size;
-		if (rc == 0)
-			wcs_advice_cell(advise->advice, &cell);
-	}
-	wcs_reader_free(reader);
-	if (rc == -EINVAL)
-		return advise_fail(advise, advise->number, 0,
-				   "a line of more than 1 MiB, but none as rowfs-dump prints it");
-	if (rc)
-		return advise_fail(advise, advise->number, 0, strerror(-rc));
-	advise->number++;
-	return PROGRAM_OK;
-}
-
 /* ---- CSV --------------------------------------------------------------------------------- */
 
 static int advise_has_family(void *ctx, const char *family)
@@ -255,44 +207,36 @@ static int advise_csv(struct advise *advise, const char *text, size_t len)
 	return csv_rows_read(&advise->rows, text, len) ? advise_csv_fail(advise) : PROGRAM_OK;
 }
 
-static int advise_long_csv(struct advise *advise)
-{
-	char piece[4096];
-	size_t got;
-	int rc, exit_code = PROGRAM_OK;
-
-	while (exit_code == PROGRAM_OK &&
-	       (rc = lines_rest(&advise->lines, piece, sizeof(piece), &got)) == 0 && got > 0)
-		exit_code = advise_csv(advise, piece, got);
-	if (exit_code == PROGRAM_OK && rc)
-		exit_code = advise_fail(advise, advise->rows.csv.place.line, 0, strerror(-rc));
-	return exit_code;
-}
-
 /* ---- Inputs ------------------------------------------------------------------------------ */
+
+/* The input cannot be read on. */
+static int advise_stop(const struct advise *advise, int rc)
+{
+	uint64_t line = advise->csv.separator ? advise->rows.csv.place.line : advise->number;
+	char why[64];
+
+	snprintf(why, sizeof(why), "the line is longer than %zu MiB", advise->lines.max >> 20);
+	return advise_fail(advise, line, 0, rc == -EFBIG ? why : strerror(-rc));
+}
 
 /* Takes the text of the input. */
 static int advise_text(struct advise *advise)
 {
 	bool csv = advise->csv.separator != 0, first = true;
-	int more, exit_code = PROGRAM_OK;
+	int more = 0, exit_code = PROGRAM_OK;
 	const char *text;
 	size_t len;
 
-	while (exit_code == PROGRAM_OK && (more = lines_next(&advise->lines, &text, &len)) != 0) {
-		if (more < 0 && more != -EFBIG)
-			return advise_fail(advise, advise->number, 0, strerror(-more));
-		if (first && more > 0 && len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+	while (exit_code == PROGRAM_OK && (more = lines_next(&advise->lines, &text, &len)) > 0) {
+		if (first && len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
 			text += 3; /* a byte order mark */
 			len -= 3;
 		}
 		first = false;
-		if (more > 0)
-			exit_code = csv ? advise_csv(advise, text, len)
-					: advise_lines(advise, text, len);
-		else
-			exit_code = csv ? advise_long_csv(advise) : advise_long_line(advise);
+		exit_code = csv ? advise_csv(advise, text, len) : advise_lines(advise, text, len);
 	}
+	if (exit_code == PROGRAM_OK && more < 0)
+		return advise_stop(advise, more);
 	if (csv && exit_code == PROGRAM_OK && csv_rows_end(&advise->rows))
 		exit_code = advise_csv_fail(advise);
 	return exit_code;
@@ -302,7 +246,9 @@ static int advise_file(struct advise *advise)
 {
 	int exit_code = PROGRAM_OK;
 
-	advise->lines = (struct lines){.fd = STDIN_FILENO, .max = ADVISE_LINE};
+	advise->lines = (struct lines){
+		.fd = STDIN_FILENO,
+		.max = 1 + (advise->csv.separator ? WCS_IMPORT_LINE_MAX : WCS_IMPORT_LINE_MOST)};
 	advise->source = "standard input";
 	advise->number = 1;
 	if (strcmp(advise->path, "-") != 0) {

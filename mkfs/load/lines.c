@@ -19,7 +19,6 @@ int lines_next(struct lines *lines, const char **text, size_t *len)
 	size_t searched = 0, room;
 	ssize_t got;
 
-	lines->whole = false;
 	for (;;) {
 		const char *start = lines->buffer + lines->start, *newline = NULL;
 		size_t have = lines->end - lines->start;
@@ -50,33 +49,4 @@ int lines_next(struct lines *lines, const char **text, size_t *len)
 		lines->ended = got == 0;
 		lines->end += (size_t)got;
 	}
-}
-
-int lines_rest(struct lines *lines, void *buf, size_t len, size_t *got)
-{
-	const char *newline;
-	ssize_t more;
-
-	*got = 0;
-	if (lines->whole)
-		return 0;
-	if (lines->start == lines->end && !lines->ended) {
-		more = read(lines->fd, lines->buffer, lines->room);
-		if (more < 0)
-			return -errno;
-		lines->ended = more == 0;
-		lines->start = 0;
-		lines->end = (size_t)more;
-	}
-	if (len > lines->end - lines->start)
-		len = lines->end - lines->start;
-	newline = memchr(lines->buffer + lines->start, '\n', len);
-	if (newline) {
-		len = (size_t)(newline + 1 - lines->buffer) - lines->start;
-		lines->whole = true;
-	}
-	memcpy(buf, lines->buffer + lines->start, len);
-	lines->start += len;
-	*got = len;
-	return 0;
 }

@@ -14,16 +14,11 @@ struct lines {
 	size_t room;
 	size_t start, end; /* text that was read and not yet returned */
 	bool ended;
-	bool whole; /* lines_rest gave the newline */
 };
 
 /* 1: the next lines, at least one, good until the next call; only the last of the file may be
  * without a newline. 0: the end; -EFBIG: a line is longer than max; or what read(2) gave, also
  * -EINTR. */
 int lines_next(struct lines *lines, const char **text, size_t *len);
-
-/* After -EFBIG: copies the next bytes of that line, with its newline; *got is 0 only at its end,
- * behind which lines_next goes on. 0, or what read(2) gave. */
-int lines_rest(struct lines *lines, void *buf, size_t len, size_t *got);
 
 #endif
