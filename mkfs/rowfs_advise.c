@@ -44,7 +44,7 @@ static const struct program program = {
 		"CSV; in a store that is not mounted; or in the mount of DIRECTORY.\n"
 		"\n"
 		"  --json         prints a line of JSON for each finding\n"
-		"  --whole        reads all rows of a STORE; else 100000 of each table\n"
+		"  --whole        reads all rows of a STORE; else a sample of a large table\n"
 		"  --schema FILE  has the families and key designs of the tables in FILE\n"
 		"  --table TABLE  the table of rows that no line {\"table\": ...} precedes\n"
 		"  --csv TABLE    FILE is CSV, as rowfs-load takes it; --tsv: with tabs\n"

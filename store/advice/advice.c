@@ -26,6 +26,18 @@ static struct wcs_slice key_slice(const struct advice_key *key)
 	return (struct wcs_slice){key->bytes, key->len};
 }
 
+/* Counts one more thing of the sample. */
+static void add_to_spread(const struct advice_stats *stats, struct advice_spread *spread)
+{
+	if (stats->parts == 0)
+		return;
+	if (spread->part != stats->parts)
+		spread->in_part = 0;
+	spread->part = stats->parts;
+	spread->squares += 2 * spread->in_part++ + 1;
+	spread->total++;
+}
+
 /* ---- Keys -------------------------------------------------------------------------------- */
 
 static void add_number(struct advice_segment *at, struct wcs_slice segment)
@@ -56,6 +68,7 @@ static enum segment_class add_segment(struct wcs_advice *advice, size_t i, struc
 		coded ? class_of_codec(advice->keys->segments[i].codec) : segment_class(segment);
 
 	at->rows++;
+	add_to_spread(advice->stats, &at->spread);
 	if (at->classes[class]++ == 0)
 		at->keys[class] = advice->stats->row.key;
 	if (class == SEGMENT_NUMBER && !coded)
@@ -88,20 +101,25 @@ static void add_segments(struct wcs_advice *advice)
 
 /* ---- Rows -------------------------------------------------------------------------------- */
 
-/* Ends the run of a first segment: compares its time with that of the run before. */
+/* Ends the run of a first segment: compares its time with that of the run before. The time of a run
+ * that is not whole in a part is not known. */
 static void run_end(struct advice_stats *stats)
 {
 	const struct advice_run *run = &stats->run, *before = &stats->run_before;
 	bool later = run->from >= before->to, earlier = run->to <= before->from;
 
-	if (run->any && before->any && later != earlier) {
+	if (stats->cut) {
+		stats->run.any = false;
+	} else if (run->any && before->any && later != earlier) {
 		stats->rising += later;
 		stats->falling += earlier;
+		add_to_spread(stats, &stats->pairs);
 	} else if (run->any && before->any && !later) {
 		stats->mixed++;
+		add_to_spread(stats, &stats->pairs);
 	}
 	stats->run_before = stats->run;
-	stats->run.any = false;
+	stats->run.any = stats->cut = false;
 }
 
 static void add_to_run(struct advice_run *run, int64_t ts)
@@ -137,7 +155,7 @@ static void row_end(struct wcs_advice *advice)
 		stats->up += wcs_slice_compare(key_slice(&stats->before), key) < 0;
 		stats->down += wcs_slice_compare(key_slice(&stats->before), key) > 0;
 	}
-	if (!is_same_run(advice))
+	if (stats->before.len > 0 && !is_same_run(advice))
 		run_end(stats);
 	add_to_run(&stats->run, stats->row.ts);
 	advice_key_set(&stats->before, key);
@@ -156,6 +174,7 @@ static void row_begin(struct wcs_advice *advice, struct wcs_slice key)
 	row->bytes = row->columns = row->column = row->versions = 0;
 	advice_key_set(&row->key, key);
 	stats->rows++;
+	add_to_spread(stats, &stats->spread);
 	if (wcs_keys_salted(advice->keys))
 		stats->buckets[wcs_keys_bucket(advice->keys, key)]++;
 	add_segments(advice);
@@ -274,10 +293,13 @@ void wcs_advice_line(struct wcs_advice *advice, const struct wcs_line *line)
 
 void advice_apart(struct wcs_advice *advice)
 {
+	struct advice_stats *stats = advice->stats;
+
 	row_end(advice);
-	run_end(advice->stats);
-	advice->stats->before.len = 0;
-	advice->stats->run_before.any = false;
+	stats->before.len = 0;
+	stats->run.any = stats->run_before.any = false;
+	stats->cut = stats->parts > 0; /* the first part begins where the table does */
+	stats->parts++;
 }
 
 void advice_again(struct wcs_advice *advice)
@@ -302,7 +324,7 @@ static void check_rule(const struct wcs_advice *advice, const struct advice_rule
 {
 	struct advice_finding finding = {.rule = rule, .table = table};
 
-	if (rule->find(advice, at, &finding) && advice_breaks(rule, finding.value))
+	if (rule->find(advice, at, &finding) && advice_breaks(advice, &finding))
 		print_finding(advice, &finding);
 }
 
@@ -327,7 +349,8 @@ int wcs_advice_table_end(struct wcs_advice *advice)
 
 	if (advice->schema) {
 		row_end(advice);
-		run_end(advice->stats);
+		if (advice->stats->parts == 0)
+			run_end(advice->stats);
 		print_table(advice);
 		check_table(advice);
 		rc = tables_add(advice);
@@ -363,7 +386,7 @@ void wcs_advice_end(struct wcs_advice *advice)
 		finding.rule = &rules[i];
 		for (size_t at = 0;
 		     rules[i].scope == ADVICE_STORE && rules[i].find(advice, at, &finding); at++)
-			if (advice_breaks(&rules[i], finding.value))
+			if (advice_breaks(advice, &finding))
 				print_finding(advice, &finding);
 	}
 }

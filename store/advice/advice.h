@@ -12,15 +12,18 @@
 
 #include <stdio.h>
 
-/* Of a table of a store at most so many rows and cells are read. Of a larger one they are a sample
- * in parts of equal number, one behind each key of wcs_rows_splits. */
-#define WCS_ADVICE_ROWS	 100000u
-#define WCS_ADVICE_CELLS 2000000u
+/* A table of a store with at most so many rows is read whole, if that takes no longer. Of any other
+ * one a sample is read, in up to WCS_ADVICE_PLACES places all over the table. */
+#define WCS_ADVICE_ROWS	   1000000u
+#define WCS_ADVICE_SECONDS 2
+#define WCS_ADVICE_PLACES  1000u
 
 struct wcs_advice_options {
-	FILE *to;   /* gets the text; errors stay in it (ferror) */
-	bool json;  /* a line of JSON for each finding; else text for people */
-	bool whole; /* reads all rows of a store's tables */
+	FILE *to;	   /* gets the text; errors stay in it (ferror) */
+	bool json;	   /* a line of JSON for each finding; else text for people */
+	bool whole;	   /* reads all rows of a store's tables */
+	uint64_t rows;	   /* in the place of WCS_ADVICE_ROWS; 0: that */
+	const char *table; /* of a store only this one, borrowed; NULL: all */
 };
 
 struct wcs_advice;
@@ -43,7 +46,7 @@ int wcs_advice_table_end(struct wcs_advice *advice);
 /* The same, and prints the findings that are about several tables. */
 void wcs_advice_end(struct wcs_advice *advice);
 
-/* All tables of a store, from the first to the end. -EINTR; -ENOMEM; errors of scans. */
+/* The tables of a store, from the first to the end. -EINTR; -ENOMEM; errors of scans. */
 int wcs_advice_store(struct wcs_advice *advice, struct wcs_store *store);
 
 /* A rule: its name in the output, and the source of its limit. false: there are no more. */

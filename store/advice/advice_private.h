@@ -29,9 +29,18 @@ struct advice_peak {
 	const struct advice_family *family; /* NULL: of the whole row */
 };
 
+/* Things that the parts of a sample have; in a table that is read whole all is zero. */
+struct advice_spread {
+	uint64_t part;	  /* of the last one */
+	uint64_t in_part; /* their number there */
+	uint64_t total;
+	uint64_t squares; /* sum of the squares of their numbers in each part */
+};
+
 /* The segments at one place of the keys. */
 struct advice_segment {
 	uint64_t rows;			   /* that have it */
+	struct advice_spread spread;	   /* of these rows */
 	uint64_t classes[SEGMENT_CLASSES]; /* of these, by class; a codec tells its own */
 	/* Of the numbers that have no codec: */
 	size_t shortest, longest;
@@ -75,7 +84,9 @@ struct advice_traffic {
 
 struct advice_stats {
 	uint64_t rows, cells, bytes;
-	uint64_t parts; /* in which a sample was read; 0: all rows were read */
+	/* Of a sample: its parts so far; 0: all rows were read. */
+	uint64_t parts;
+	struct advice_spread spread, pairs;   /* of the rows; of the pairs of first segments */
 	uint64_t depths[ADVICE_SEGMENTS + 1]; /* rows by number of segments; the last: or more */
 	struct advice_segment segments[ADVICE_SEGMENTS];
 	uint64_t buckets[WCS_KEYS_BUCKETS_MAX]; /* rows of each bucket of a salt */
@@ -90,6 +101,7 @@ struct advice_stats {
 	struct advice_row row;
 	struct advice_key before; /* the row before; of length 0: there is none */
 	struct advice_run run, run_before;
+	bool cut; /* the present run began before the part did */
 };
 
 /* Small tables with the same families. */
@@ -125,9 +137,10 @@ struct advice_finding {
 	const struct advice_rule *rule;
 	const char *table;
 	double value;
-	const struct advice_key *key; /* NULL: none */
-	const char *family;	      /* NULL: none */
-	size_t segment;		      /* from 1; 0: none */
+	const struct advice_spread *spread; /* of the things that a share counts; NULL: the rows */
+	const struct advice_key *key;	    /* NULL: none */
+	const char *family;		    /* NULL: none */
+	size_t segment;			    /* from 1; 0: none */
 };
 
 struct advice_rule {
@@ -148,8 +161,13 @@ struct advice_rule {
 
 /* ---- rules.c ---- */
 const struct advice_rule *advice_rules(size_t *count);
-/* Does the value break the rule? */
-bool advice_breaks(const struct advice_rule *rule, double value);
+/* Does the finding's value break its rule? A share of a sample must exceed the limit by the error
+ * that a share of this size has. */
+bool advice_breaks(const struct wcs_advice *advice, const struct advice_finding *finding);
+/* The error of a share in a sample, with a probability of 95 %, as if the things of each part were
+ * all alike; 0 if all rows were read. */
+double advice_error(const struct wcs_advice *advice, const struct advice_spread *spread,
+		    double share);
 
 /* ---- rules_keys.c, rules_size.c, rules_traffic.c: functions of rules ---- */
 bool rules_hashed(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
@@ -190,7 +208,7 @@ void print_finding(const struct wcs_advice *advice, const struct advice_finding 
 /* ---- advice.c ---- */
 /* Forgets all rows of the table. */
 void advice_again(struct wcs_advice *advice);
-/* The next row does not follow the one before. */
+/* Begins another part of a sample: the next row does not follow the one before. */
 void advice_apart(struct wcs_advice *advice);
 /* Stores a key; a longer one than there is room for is cut. */
 void advice_key_set(struct advice_key *key, struct wcs_slice bytes);

@@ -14,11 +14,10 @@
 static const char *const severities[] = {
 	[ADVICE_NOTE] = "note", [ADVICE_WARNING] = "warning", [ADVICE_ERROR] = "error"};
 
-/* The largest error of a share in a sample of so many parts, with a probability of 95 %: as if the
- * rows of each part were all alike. */
-static double error_of(uint64_t parts)
+/* The largest error of a share in the sample. */
+static double error_of(const struct wcs_advice *advice, const struct advice_spread *spread)
 {
-	return 0.98 / sqrt((double)parts);
+	return advice_error(advice, spread ? spread : &advice->stats->spread, 0.5);
 }
 
 /* A sample of one part is the start of a table that has no splits. */
@@ -28,14 +27,17 @@ static void print_sample(const struct wcs_advice *advice)
 	FILE *to = advice->options.to;
 
 	if (stats->parts == 0)
-		fputs("all rows were read\n", to);
+		fputs("all rows were read", to);
 	else if (stats->parts == 1)
-		fputs("the first rows of a larger table\n", to);
+		fputs("the first rows of a larger table", to);
 	else
 		fprintf(to,
 			"a sample in %" PRIu64 " parts of a larger table: shares are right within "
-			"%.0f points of 100 (95 %% probable), maxima are those of the sample\n",
-			stats->parts, ceil(100 * error_of(stats->parts)));
+			"%.0f points of 100 (95 %% probable), maxima are those of the sample; "
+			"empty-family, long-names, salt-uneven and small-tables need all rows "
+			"(rowfs-advise --whole)",
+			stats->parts, ceil(100 * error_of(advice, NULL)));
+	fputc('\n', to);
 }
 
 void print_table(const struct wcs_advice *advice)
@@ -154,7 +156,7 @@ static void print_evidence(const struct wcs_advice *advice, const struct advice_
 			stats->parts > 0 ? "true" : "false");
 	if (finding->rule->scope != ADVICE_STORE && stats->parts > 1)
 		fprintf(to, ",\"parts\":%" PRIu64 ",\"error\":%.3f", stats->parts,
-			error_of(stats->parts));
+			error_of(advice, finding->spread));
 	fputs("}", to);
 	free(key);
 }

@@ -4,6 +4,8 @@
  * as its pages say, and the source is the page with the limit. The source "rowfs" means that the
  * limit was chosen here.
  */
+#include <math.h>
+
 #include "store/advice/advice_private.h"
 
 #define MIB		 1048576.0
@@ -180,9 +182,28 @@ const struct advice_rule *advice_rules(size_t *count)
 	return rules;
 }
 
-bool advice_breaks(const struct advice_rule *rule, double value)
+/* A sample of parts with numbers of their own is worth the square of the sum of these, divided by
+ * the sum of their squares. The last term is for the step from one part to the next. */
+double advice_error(const struct wcs_advice *advice, const struct advice_spread *spread,
+		    double share)
 {
-	return value > rule->threshold && (rule->next <= 0 || value <= rule->next);
+	double parts = 1;
+
+	if (advice->stats->parts == 0)
+		return 0;
+	if (spread->squares > 0)
+		parts = (double)spread->total * (double)spread->total / (double)spread->squares;
+	return 1.96 * sqrt(share * (1 - share) / parts) + 0.5 / parts;
+}
+
+bool advice_breaks(const struct wcs_advice *advice, const struct advice_finding *finding)
+{
+	const struct advice_rule *rule = finding->rule;
+	double limit = rule->threshold;
+
+	if (finding->spread)
+		limit += advice_error(advice, finding->spread, limit);
+	return finding->value > limit && (rule->next <= 0 || finding->value <= rule->next);
 }
 
 bool wcs_advice_rule(size_t at, struct wcs_advice_rule *rule)

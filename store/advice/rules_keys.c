@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Rules about the form of keys: shares of rows, which mean something from ADVICE_ROWS rows on. */
+/*
+ * Rules about the form of keys: shares of rows, which mean something from ADVICE_ROWS rows on. A
+ * finding names the spread of the rows or pairs that its share counts.
+ */
 #include "store/advice/advice_private.h"
 
 /* The share of the rows that have a segment there whose class this is, and the first one's key. */
@@ -11,6 +14,7 @@ static bool share_of(const struct wcs_advice *advice, size_t at, enum segment_cl
 	if (segment->rows < ADVICE_ROWS || segment->classes[class] == 0)
 		return false;
 	finding->value = (double)segment->classes[class] / (double)segment->rows;
+	finding->spread = &segment->spread;
 	finding->key = &segment->keys[class];
 	finding->segment = at + 1;
 	return true;
@@ -47,6 +51,7 @@ bool rules_personal(const struct wcs_advice *advice, size_t at, struct advice_fi
 	if (stats->rows < ADVICE_ROWS || stats->personal == 0)
 		return false;
 	finding->value = (double)stats->personal / (double)stats->rows;
+	finding->spread = &stats->spread;
 	finding->key = &stats->personal_key;
 	return true;
 }
@@ -64,6 +69,7 @@ bool rules_depths(const struct wcs_advice *advice, size_t at, struct advice_find
 	if (stats->rows < ADVICE_ROWS)
 		return false;
 	finding->value = 1 - (double)most / (double)stats->rows;
+	finding->spread = &stats->spread;
 	return true;
 }
 
@@ -81,26 +87,42 @@ static double order_of(const struct advice_stats *stats)
 	return (double)most / (double)pairs;
 }
 
+/* How sure a sample must be: that a share exceeds its limit, or that it does not. */
+enum surely { SURELY = 1, SURELY_NOT = -1 };
+
+static bool exceeds(const struct wcs_advice *advice, double share, double limit,
+		    const struct advice_spread *spread, enum surely sure)
+{
+	return share > limit + sure * advice_error(advice, spread, limit);
+}
+
 /* Do most keys begin with a time, or with a number? A codec that reverses its bytes makes
  * neither. */
-static bool begins(const struct wcs_advice *advice, enum segment_class class)
+static bool begins(const struct wcs_advice *advice, enum segment_class class, enum surely sure)
 {
 	struct advice_finding finding;
 
-	return share_of(advice, 0, class, &finding) && finding.value > RULES_MOST;
+	return share_of(advice, 0, class, &finding) &&
+	       exceeds(advice, finding.value, RULES_MOST, finding.spread, sure);
 }
 
-static bool begins_in_order(const struct wcs_advice *advice)
+static bool begins_in_order(const struct wcs_advice *advice, enum surely sure)
 {
-	return begins(advice, SEGMENT_TIME) || begins(advice, SEGMENT_NUMBER);
+	return begins(advice, SEGMENT_TIME, sure) || begins(advice, SEGMENT_NUMBER, sure);
+}
+
+static bool is_in_order(const struct wcs_advice *advice, enum surely sure)
+{
+	return exceeds(advice, order_of(advice->stats), RULES_ORDER, &advice->stats->pairs, sure);
 }
 
 bool rules_order(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
 {
 	(void)at;
-	if (wcs_keys_salted(advice->keys) || !begins_in_order(advice))
+	if (wcs_keys_salted(advice->keys) || !begins_in_order(advice, SURELY))
 		return false;
 	finding->value = order_of(advice->stats);
+	finding->spread = &advice->stats->pairs;
 	finding->key = &advice->stats->before;
 	return true;
 }
@@ -108,7 +130,7 @@ bool rules_order(const struct wcs_advice *advice, size_t at, struct advice_findi
 /* Silent where rules_order has more to say. */
 bool rules_time_first(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
 {
-	if (wcs_keys_salted(advice->keys) || order_of(advice->stats) > RULES_ORDER)
+	if (wcs_keys_salted(advice->keys) || is_in_order(advice, SURELY))
 		return false;
 	return share_of(advice, at, SEGMENT_TIME, finding);
 }
@@ -119,23 +141,26 @@ bool rules_time_first(const struct wcs_advice *advice, size_t at, struct advice_
 bool rules_salt_missing(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
 {
 	const struct advice_stats *stats = advice->stats;
-	bool alone = (double)stats->depths[0] > RULES_MOST * (double)stats->rows;
+	double alone = (double)stats->depths[0] / (double)stats->rows;
 
-	if (!alone || !rules_order(advice, at, finding))
+	if (!exceeds(advice, alone, RULES_MOST, &stats->spread, SURELY) ||
+	    !rules_order(advice, at, finding))
 		return false;
 	if (stats->traffic[WCS_HEAT_SEQUENTIAL].share > finding->value)
 		finding->value = stats->traffic[WCS_HEAT_SEQUENTIAL].share;
 	return true;
 }
 
-/* The fullest bucket's rows, as a multiple of its fair share. */
+/* The fullest bucket's rows, as a multiple of its fair share. Rows that follow one another are
+ * mostly in one bucket, so a sample shows too few of them. */
 bool rules_salt_uneven(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
 {
 	const struct wcs_keys *keys = advice->keys;
 	uint64_t most = 0;
 
 	(void)at;
-	if (!wcs_keys_salted(keys) || advice->stats->rows < 20 * keys->buckets)
+	if (!wcs_keys_salted(keys) || advice->stats->parts > 0 ||
+	    advice->stats->rows < 20 * keys->buckets)
 		return false;
 	for (size_t i = 0; i < keys->buckets; i++)
 		if (advice->stats->buckets[i] > most)
@@ -151,7 +176,7 @@ bool rules_salt_idle(const struct wcs_advice *advice, size_t at, struct advice_f
 
 	(void)at;
 	if (!wcs_keys_salted(advice->keys) || stats->rows < ADVICE_ROWS ||
-	    begins_in_order(advice) || order_of(stats) > RULES_ORDER)
+	    begins_in_order(advice, SURELY_NOT) || is_in_order(advice, SURELY_NOT))
 		return false;
 	finding->value = advice->keys->buckets;
 	return true;

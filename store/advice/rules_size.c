@@ -53,12 +53,14 @@ bool rules_empty(const struct wcs_advice *advice, size_t at, struct advice_findi
 	return true;
 }
 
-/* The bytes of names for each byte of a value; names of a few bytes are short for any value. */
+/* The bytes of names for each byte of a value; names of a few bytes are short for any value. A few
+ * large values change the quotient, and a sample may lack them. */
 bool rules_names(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
 {
 	const struct advice_family *family = &advice->families[at];
 
-	if (family->filled < ADVICE_ROWS || family->names <= RULES_NAME * family->filled)
+	if (advice->stats->parts > 0 || family->filled < ADVICE_ROWS ||
+	    family->names <= RULES_NAME * family->filled)
 		return false;
 	finding->value = (double)family->names / (double)family->values;
 	finding->family = family->name;

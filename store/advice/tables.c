@@ -29,7 +29,8 @@ int tables_add(struct wcs_advice *advice)
 	struct advice_alike *alike;
 	int rc;
 
-	if (advice->stats->rows > TABLES_SMALL || advice->family_count == 0)
+	if (advice->stats->parts > 0 || advice->stats->rows > TABLES_SMALL ||
+	    advice->family_count == 0)
 		return 0;
 	for (size_t i = 0; i < advice->alike_count; i++)
 		if (advice->alike[i].families == families) {
