@@ -20,6 +20,12 @@ static double error_of(const struct wcs_advice *advice, const struct advice_spre
 	return advice_error(advice, spread ? spread : &advice->stats->spread, 0.5);
 }
 
+/* Were rows of the input neither in the order of their keys nor in the opposite one? */
+static bool is_unsorted(const struct advice_stats *stats)
+{
+	return stats->up > 0 && stats->down > 0;
+}
+
 /* A sample of one part is the start of a table that has no splits. */
 static void print_sample(const struct wcs_advice *advice)
 {
@@ -37,6 +43,10 @@ static void print_sample(const struct wcs_advice *advice)
 			"empty-family, long-names, salt-uneven and small-tables need all rows "
 			"(rowfs-advise --whole)",
 			stats->parts, ceil(100 * error_of(advice, NULL)));
+	if (is_unsorted(stats))
+		fputs("; the rows are not in the order of their keys, so writes-at-end and "
+		      "salt-missing were not looked for",
+		      to);
 	fputc('\n', to);
 }
 
@@ -154,6 +164,8 @@ static void print_evidence(const struct wcs_advice *advice, const struct advice_
 	if (finding->rule->scope != ADVICE_STORE)
 		fprintf(to, ",\"rows\":%" PRIu64 ",\"sample\":%s", stats->rows,
 			stats->parts > 0 ? "true" : "false");
+	if (finding->rule->scope != ADVICE_STORE)
+		fprintf(to, ",\"sorted\":%s", is_unsorted(stats) ? "false" : "true");
 	if (finding->rule->scope != ADVICE_STORE && stats->parts > 1)
 		fprintf(to, ",\"parts\":%" PRIu64 ",\"error\":%.3f", stats->parts,
 			error_of(advice, finding->spread));

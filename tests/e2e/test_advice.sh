@@ -50,7 +50,8 @@ check_eq "with a name" "log writes-at-end log salt-missing" "$("$advise" --json 
 		tr -d '\n\t'
 	echo
 	echo '{"table":"a"}'
-	rows 'x:%' 95 205
+	rows 'x:%' 100 205
+	rows 'x:%' 95 100
 	echo '{"table":"b"}'
 	rows 'h%.example.com'
 	echo '{"table":"c"}'
@@ -77,6 +78,15 @@ check_eq "rows as people write them" "# table rows: 1 rows, 3 cells, 10 bytes of
 	"$("$advise" - <<<'{"key":"a","families":{"f":{"q":"x","r":["y",{"ts":1,"value":12345678}]}}}')"
 check_eq "a line without a newline" "# table rows: 1 rows, 1 cells, 1 bytes of values; all rows were read" \
 	"$(printf '%s' '{"key":"a","families":{"f":{"q":"x"}}}' | "$advise" -)"
+
+check_eq "rows in no order of their keys" "# table rows: 300 rows, 300 cells, 1200 bytes of values; all rows were read; \
+the rows are not in the order of their keys, so writes-at-end and salt-missing were not looked for" \
+	"$({ tail -n 100 times.json && head -n 200 times.json; } | "$advise" -)"
+{ rows 'u#%' 100 205 && rows 'u#%' 95 100; } >sorted.json
+check_eq "their findings say so" 'true true false' "$({
+	"$advise" --json sorted.json && tac sorted.json | "$advise" --json -
+	{ tail -n 50 sorted.json && head -n 60 sorted.json; } | "$advise" --json -
+} | jq .evidence.sorted | xargs)"
 
 # refused NAME MESSAGE LINE: as rowfs-load refuses it.
 make_store refusing.db '{"tables":{"rows":{"families":{"f":{}}}}}'
@@ -116,6 +126,15 @@ wide() {
 	seq -f "$1," "$2" | tr -d '\n'
 	printf '"x":"x"}}}\n'
 }
+check_eq "100,001 columns as people write them" "many-columns 100001" \
+	"$(wide '"%.0f":"some"' 100000 | "$advise" --json - | jq -r '"\(.rule) \(.evidence.value)"')"
+check_eq "12 MiB as Python writes them" "row-10mib 12582913" "$(python3 -c 'import json
+print(json.dumps({"key": "a", "families": {"f": {str(i): "x" * 2**20 for i in range(12)} | {"y": "x"}}}))' |
+	"$advise" --json - | jq -r '"\(.rule) \(.evidence.value)"')"
+fail_with "a long line that is wrong" 1 'standard input:2: x: a row has only ' \
+	bash -c "{ echo '{\"key\":\"a\",\"families\":{}}'; sed 's/\"key\"/\"x\"/' long.json | tail -n +301; } | '$advise' -"
+
+# A row in lines of 4 MiB, a million columns together, and a million rows.
 {
 	for i in {1..10}; do wide "\"$i-%.0f\":[{\"ts\":1,\"value\":\"xxxxxxxxxxxx\"}]" 99999; done
 	seq -f '{"key":"a%07.0f","families":{"f":{"q":[{"ts":1,"value":"x"}]}}}' 1000000
@@ -126,15 +145,6 @@ check_eq "memory does not grow with the rows, nor with the lines of one" "100000
 		jq -r 'select(.rule == "many-columns").evidence | "\(.value) columns \(.rows) rows"'
 )"
 rm large.json
-check_eq "100,001 columns as people write them" "many-columns 100001" \
-	"$(wide '"%.0f":"some"' 100000 | "$advise" --json - | jq -r '"\(.rule) \(.evidence.value)"')"
-check_eq "12 MiB as Python writes them" "row-10mib 12582913" "$(python3 -c 'import json
-print(json.dumps({"key": "a", "families": {"f": {str(i): "x" * 2**20 for i in range(12)} | {"y": "x"}}}))' |
-	"$advise" --json - | jq -r '"\(.rule) \(.evidence.value)"')"
-fail_with "a long line that is wrong" 1 'standard input:2: x: a row has only ' \
-	bash -c "{ echo '{\"key\":\"a\",\"families\":{}}'; sed 's/\"key\"/\"x\"/' long.json | tail -n +301; } | '$advise' -"
-
-# A row in lines of 4 MiB, a million columns together, and a million rows.
 
 # ---- CSV -------------------------------------------------------------------------------------
 
