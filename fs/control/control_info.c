@@ -98,8 +98,8 @@ static const char info_help_more[] =
 /* May read for seconds, and can be interrupted. */
 static int info_advice(const struct control_place *at, FILE *to)
 {
-	const struct wcs_advice_options options = {.to = to,
-						   .json = at->node->ts == CONTROL_FINDINGS};
+	const struct wcs_advice_options options = {
+		.to = to, .json = at->node->ts == CONTROL_FINDINGS, .table = at->fs->options.table};
 	struct wcs_advice *advice;
 	int rc = wcs_advice_new(&options, &advice);
 

@@ -216,6 +216,10 @@ check "rows that are read are traffic" [ "$(wc -l <m/t/.keys)" -le "$(read_rows)
 check_eq "those that advice reads are none" "$(read_rows)" "$(cat m/.rowfs/advice >/dev/null && read_rows)"
 unmount_store m
 
+mount_store packages.db m -o table=packages
+check_eq "with -o table=T it is about that table alone" '# table packages' "$(grep '^#' m/.rowfs/advice | cut -d : -f 1)"
+unmount_store m
+
 # Traffic of six hours (tests/unit/heat.c): the advice names what the heat map shows.
 while read -r name finding; do
 	check "$name: its traffic is counted" "$BUILD/e2e/keyvis" "$name" "$name.db"
