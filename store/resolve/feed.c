@@ -235,7 +235,8 @@ static int feed_deletes(struct feed *feed)
 	all = malloc(count * sizeof(*all));
 	if (all == NULL)
 		return -ENOMEM;
-	memcpy(all, edit->deletes, edit->delete_count * sizeof(*all));
+	if (edit->delete_count > 0)
+		memcpy(all, edit->deletes, edit->delete_count * sizeof(*all));
 	count = edit->delete_count;
 	for (size_t i = 0; i < edit->set_count; i++)
 		if (feed_type(feed, edit->sets[i].family) == WCS_INTHLL)
