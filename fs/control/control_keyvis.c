@@ -65,7 +65,7 @@ static enum keyvis_format format_of(const struct node *node)
 	return format;
 }
 
-static int draw(struct wcs_table *table, const struct node *node, FILE *to)
+static int draw(struct fs *fs, struct wcs_table *table, const struct node *node, FILE *to)
 {
 	size_t len = (size_t)(strchr(node->name, '.') - node->name);
 	enum wcs_heat_window window = WCS_HEAT_6H;
@@ -76,7 +76,7 @@ static int draw(struct wcs_table *table, const struct node *node, FILE *to)
 		window++;
 	while (strncmp(keyvis_metric_name(metric), node->name, len) != 0)
 		metric++;
-	return keyvis_render(table, window, metric, format_of(node), to);
+	return keyvis_render(table, window, metric, format_of(node), fs->options.table != NULL, to);
 }
 
 /* Prints the node's picture. That takes a while for a large map, so another thread reads requests
@@ -89,7 +89,7 @@ static int picture_draw(struct fs *fs, const struct node *node, FILE *to)
 	if (rc != 0)
 		return rc;
 	loop_wait_begin(fs);
-	rc = draw(table, node, to);
+	rc = draw(fs, table, node, to);
 	loop_wait_end(fs);
 	wcs_table_close(table);
 	return rc;

@@ -66,11 +66,11 @@ static bool keyvis_has_family(void *ctx, const void *name, size_t len)
 }
 
 int keyvis_render(struct wcs_table *table, enum wcs_heat_window window, enum wcs_heat_metric metric,
-		  enum keyvis_format format, FILE *to)
+		  enum keyvis_format format, bool root, FILE *to)
 {
 	const struct names_families families = {keyvis_has_family, table};
 	const struct keyvis_table about = {wcs_table_name(table), wcs_table_delimiter(table),
-					   wcs_table_keys(table), &families};
+					   wcs_table_keys(table), &families, root};
 	struct wcs_heat_map *full = NULL, *map = NULL;
 	size_t rows, columns;
 	int rc = wcs_heat_map(table, window, metric, 0, 0, &full);

@@ -33,10 +33,11 @@ const char *keyvis_metric_name(enum wcs_heat_metric metric);
 /* The name of a window: "6h"; static. */
 const char *keyvis_window_name(enum wcs_heat_window window);
 
-/* Prints the map of a table as of now. Errors as of wcs_heat_map; an error of the stream is the
+/* Prints the map of a table as of now. root: the table is the root of its mount, where paths begin.
+ * Errors as of wcs_heat_map; an error of the stream is the
  * caller's to find. Any thread. */
 int keyvis_render(struct wcs_table *table, enum wcs_heat_window window, enum wcs_heat_metric metric,
-		  enum keyvis_format format, FILE *to);
+		  enum keyvis_format format, bool root, FILE *to);
 
 /* ---- Maps without a store ---------------------------------------------------------------- */
 
@@ -49,6 +50,7 @@ struct keyvis_table {
 	unsigned char delimiter;
 	const struct wcs_keys *keys;	       /* its design; NULL: a plain table */
 	const struct names_families *families; /* for the names of paths (lib/names.h); or NULL */
+	bool root;			       /* paths begin in it */
 };
 
 /* The ranges and columns of a map that the format shows, as wcs_heat_map takes them, for a map

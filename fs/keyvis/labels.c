@@ -250,12 +250,12 @@ char *keyvis_prefix(const struct keyvis_table *table, const struct wcs_heat_rang
 static char *label_path(const struct keyvis_table *table, struct wcs_slice stored, size_t end)
 {
 	size_t salt = label_salt(table, stored);
-	bool root = end <= salt;
-	char before[WCS_TABLE_NAME_MAX + 2];
+	char before[WCS_TABLE_NAME_MAX + 2] = "";
 
-	snprintf(before, sizeof(before), "%s%s", table->name, root ? "" : "/");
-	if (root)
-		return strdup(before);
+	if (end <= salt)
+		return strdup(table->root ? "." : table->name);
+	if (!table->root)
+		snprintf(before, sizeof(before), "%s/", table->name);
 	return label_join(before,
 			  wcs_keys_path(table->keys, table->delimiter, table->families,
 					label_behind(label_first(stored, end), salt)),

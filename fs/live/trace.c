@@ -181,11 +181,9 @@ static struct wcs_change *trace_line(const struct trace *trace, const struct iov
 	if (entry) {
 		to += trace_place(entry, to);
 	} else {
-		memcpy(to, trace->place, trace->place_len);
-		to += trace->place_len;
+		memcpy(to, trace->place, trace->place_len + trace->name_len);
+		to += trace->place_len + trace->name_len;
 	}
-	memcpy(to, trace->place + trace->place_len, trace->name_len);
-	to += trace->name_len;
 	to += sprintf(to, ",\"rows\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"us\":%" PRIu64,
 		      same ? wcs_rows_read() - trace->rows : 0, trace_bytes(trace, iov),
 		      nanoseconds / 1000);

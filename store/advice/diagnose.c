@@ -12,7 +12,7 @@
 #define LITTLE_COLUMNS	   5u
 #define FEW_RANGES	   8u /* too few to tell even load, or a scan, from other patterns */
 #define HOT_ROWS	   3u
-#define SEQUENTIAL_COLUMNS 8u
+#define SEQUENTIAL_COLUMNS 5u
 #define SEQUENTIAL_RANGES  32u /* a 32nd of the ranges on each side of the median */
 #define SEQUENTIAL_PLACES  5u
 #define SEQUENTIAL_LINE	   0.9 /* correlation */
@@ -154,6 +154,7 @@ static void hot_rows(struct diagnosis *in)
 
 /* The places of the columns' medians, and their correlation with time. */
 struct line {
+	size_t side;			   /* ranges on each side of a median */
 	size_t columns;			   /* that are concentrated */
 	double t, tt, p, pp, tp;	   /* sums */
 	uint64_t sum;			   /* of the values around the medians */
@@ -178,8 +179,7 @@ static size_t line_median(const struct diagnosis *in, size_t column)
 static void line_add(const struct diagnosis *in, size_t column, struct line *line)
 {
 	size_t place = line_median(in, column), rows = in->map->rows;
-	size_t side = rows / SEQUENTIAL_RANGES > 1 ? rows / SEQUENTIAL_RANGES : 1;
-	size_t end = place + side < rows ? place + side : rows - 1;
+	size_t side = line->side, end = place + side < rows ? place + side : rows - 1;
 	uint64_t near = 0;
 
 	for (size_t r = place > side ? place - side : 0; r <= end; r++)
@@ -218,7 +218,15 @@ static void sequential(struct diagnosis *in)
 	struct wcs_heat_finding *finding;
 	struct line line = {0};
 	double correlation;
+	size_t parts = 0;
 
+	for (size_t c = 0; c < in->columns; c++)
+		parts += in->of_column[c] > 0 ? 2 : 0;
+	if (parts == 0)
+		return;
+	if (parts > SEQUENTIAL_RANGES) /* in few columns each has more ranges to itself */
+		parts = SEQUENTIAL_RANGES;
+	line.side = in->map->rows / parts > 1 ? in->map->rows / parts : 1;
 	for (size_t c = 0; c < in->columns; c++)
 		if (in->of_column[c] > 0)
 			line_add(in, c, &line);

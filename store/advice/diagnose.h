@@ -8,9 +8,10 @@
  *
  *   little      fewer than 100 operations, or than 5 columns counted; there is no other finding
  *   hot row     one row has more than 20 %
- *   sequential  8 columns or more have half of their values in a sixteenth of the ranges around
- *               their median; these medians have 5 places or more, and a correlation with time
- *               of 0.9 or more; the values around them are more than 50 %
+ *   sequential  5 columns or more have half of their values in a sixteenth of the ranges around
+ *               their median, or in as large a part as a column is of the map's; these medians
+ *               have 5 places or more, and a correlation with time of 0.9 or more; the values
+ *               around them are more than 50 %
  *   hot prefix  keys that begin with the same bytes have more than 30 %, hot rows left out; that
  *               is four times as much as if each prefix had as much as those beside it; in half
  *               of the columns they have at least half of that share

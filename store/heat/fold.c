@@ -14,6 +14,12 @@
 
 /* ---- The counts of the shards ------------------------------------------------------------- */
 
+enum {
+	HOT_OFFERS =
+		16, /* of a hot row, at least: fewer tell little if some stand for several rows */
+	PART_SAMPLES = 4, /* of a part, at least, if not each operation has its sample */
+};
+
 /* The counts of all shards since the last fold, and the axis that they are of. */
 struct drained {
 	const struct heat_axis *axis;
@@ -23,6 +29,7 @@ struct drained {
 	struct heat_entry *entries; /* of all summaries; one for each key */
 	size_t entry_count;
 	uint64_t ops;
+	bool complete; /* each operation has its sample */
 };
 
 static void drained_free(struct drained *drained)
@@ -40,6 +47,7 @@ static void drained_merge(struct drained *drained, const struct heat_entry *entr
 	for (size_t i = 0; i < drained->entry_count; i++)
 		if (heat_entry_is(&drained->entries[i], entry->table, key)) {
 			heat_counts_add(&drained->entries[i].counts, &entry->counts);
+			drained->entries[i].offers += entry->offers;
 			return;
 		}
 	memcpy(&drained->entries[drained->entry_count++], entry,
@@ -88,6 +96,7 @@ static int drained_init(struct drained *drained, struct heat *heat)
 		return -ENOMEM;
 	for (size_t i = 0; i < HEAT_SHARDS; i++)
 		drained_take(drained, &heat->shards[i]);
+	drained->complete = drained->sample_count >= drained->ops;
 	qsort(drained->samples, drained->sample_count, sizeof(*drained->samples), sample_compare);
 	return 0;
 }
@@ -165,7 +174,8 @@ static int fold_parts(struct heat_arena *arena, struct heat_spans *spans, const 
 				return -ENOMEM;
 		}
 		for (; from < to; from++) {
-			struct heat_counts one = heat_counts_part(&range.counts, from, of->count);
+			struct heat_counts one =
+				heat_counts_part(&range.counts, from, from + 1, of->count);
 
 			heat_counts_add(&span.counts, &one);
 		}
@@ -184,6 +194,7 @@ static int fold_range(const struct drained *drained, const struct heat_part *par
 	uint64_t ops = heat_counts_ops(&range.counts);
 	struct sampled of = {.samples = &drained->samples[*sample], .delimiter = part->delimiter};
 	struct heat_spans *spans;
+	size_t most;
 
 	while (*sample < drained->sample_count && drained->samples[*sample].table == part->table &&
 	       heat_compare_ends(sample_key(&drained->samples[*sample]), range.end) < 0) {
@@ -198,8 +209,9 @@ static int fold_range(const struct drained *drained, const struct heat_part *par
 	if (of.count == 0)
 		return heat_spans_add(spans, &range);
 	of.parts = 1 + (size_t)(ops * HEAT_PARTS / drained->ops);
-	if (of.parts > of.count)
-		of.parts = of.count;
+	most = drained->complete ? of.count : (of.count + PART_SAMPLES - 1) / PART_SAMPLES;
+	if (of.parts > most)
+		of.parts = most;
 	return fold_parts(&record->bytes, spans, &of, range);
 }
 
@@ -271,10 +283,8 @@ static void fold_unsample(struct drained *drained, const struct heat_entry *entr
  * several rows tell nothing. */
 static bool fold_is_hot(const struct heat_entry *entry, uint64_t all)
 {
-	uint64_t ops = heat_counts_ops(&entry->counts);
-
-	return ops * HEAT_HOT >= all &&
-	       (all <= HEAT_SAMPLES || entry->counts.timed > 0 || ops > 4 * HEAT_SEVERAL);
+	return heat_counts_ops(&entry->counts) * HEAT_HOT >= all &&
+	       (all <= HEAT_SAMPLES || entry->offers >= HOT_OFFERS);
 }
 
 /* Records each hot row as a span of its own. */

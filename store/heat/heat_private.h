@@ -11,7 +11,7 @@ enum {
 	HEAT_TABLE_RANGES = 600, /* of one table; also spans of a table in a record */
 	HEAT_SHARDS = 8,
 	HEAT_HOT = 64,	       /* keys that a shard's summary counts */
-	HEAT_SAMPLES = 512,    /* keys that a shard samples between two folds */
+	HEAT_SAMPLES = 2048,   /* keys that a shard samples between two folds */
 	HEAT_SAMPLE_MAX = 120, /* bytes of them; a longer key is cut */
 	HEAT_BOUND = 256,      /* bytes of a range's bound; longer ones make less ranges */
 	HEAT_PARTS = 256,      /* into which one fold divides all traffic by its samples */
@@ -39,8 +39,8 @@ static inline uint64_t heat_counts_ops(const struct heat_counts *counts)
 {
 	return counts->reads + counts->writes;
 }
-/* Part `index` of `parts` parts, which add up to the whole. */
-struct heat_counts heat_counts_part(const struct heat_counts *counts, uint64_t index,
+/* The parts [from, to) of so many equal ones (at most 2^20), which add up to the whole. */
+struct heat_counts heat_counts_part(const struct heat_counts *counts, uint64_t from, uint64_t to,
 				    uint64_t parts);
 
 /* ---- spans.c: key ranges with counts, and their bytes ---- */
@@ -95,7 +95,7 @@ void heat_rows_reduce(struct heat_rows *rows, size_t limit);
  * beside it: by traffic alone it would fill most rows, and all would look alike. A row of the store
  * that has three parts in `limit` of all keeps its weight. -ENOMEM. */
 int heat_rows_spread(struct heat_rows *rows, size_t limit);
-/* Adds the counts of each span to the rows that it covers, each an equal part. counts has
+/* Divides the counts of each span among the rows that it covers, by their weights. counts has
  * rows->count elements. */
 void heat_rows_fill(const struct heat_rows *rows, const struct heat_spans *spans,
 		    struct heat_counts *counts);
@@ -108,6 +108,7 @@ int heat_rows_join(struct heat_rows *rows, unsigned char delimiter,
 /* ---- summary.c: the most frequent keys ---- */
 struct heat_entry {
 	struct heat_counts counts; /* since the key has this entry: no more than there were */
+	uint32_t offers;
 	uint32_t table;
 	uint32_t len;
 	unsigned char key[WCS_ROW_KEY_MAX];

@@ -11,6 +11,8 @@
 #include <math.h>
 #include <string.h>
 
+#define ROWS_UNITS (UINT64_C(1) << 20) /* into which a span is divided */
+
 int heat_rows_init(struct heat_rows *rows, unsigned char delimiter)
 {
 	*rows = (struct heat_rows){.delimiter = delimiter};
@@ -294,6 +296,29 @@ static struct wcs_slice rows_end(const struct heat_rows *rows, size_t at)
 	return at + 1 < rows->count ? rows->rows[at + 1].start : (struct wcs_slice){NULL, 0};
 }
 
+/* Divides the counts among the rows [first, end), which are not all of no weight, or else equally.
+ */
+static void rows_divide(const struct heat_rows *rows, size_t first, size_t end,
+			const struct heat_counts *all, struct heat_counts *counts)
+{
+	double total = 0, sum = 0;
+	uint64_t from = 0, to;
+
+	for (size_t at = first; at < end; at++)
+		total += rows->rows[at].weight;
+	for (size_t at = first; at < end; at++) {
+		struct heat_counts part;
+
+		sum += total > 0 ? rows->rows[at].weight / total : 1.0 / (double)(end - first);
+		to = at + 1 < end ? (uint64_t)(sum * ROWS_UNITS) : ROWS_UNITS;
+		if (to > ROWS_UNITS)
+			to = ROWS_UNITS;
+		part = heat_counts_part(all, from, to, ROWS_UNITS);
+		heat_counts_add(&counts[at], &part);
+		from = to;
+	}
+}
+
 void heat_rows_fill(const struct heat_rows *rows, const struct heat_spans *spans,
 		    struct heat_counts *counts)
 {
@@ -308,12 +333,7 @@ void heat_rows_fill(const struct heat_rows *rows, const struct heat_spans *spans
 		end = row + 1;
 		while (end < rows->count && heat_compare_ends(rows->rows[end].start, span->end) < 0)
 			end++;
-		for (size_t at = row; at < end; at++) {
-			struct heat_counts part =
-				heat_counts_part(&span->counts, at - row, end - row);
-
-			heat_counts_add(&counts[at], &part);
-		}
+		rows_divide(rows, row, end, &span->counts, counts);
 	}
 }
 

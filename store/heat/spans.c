@@ -12,24 +12,23 @@ struct heat_block {
 	unsigned char bytes[];
 };
 
-static uint64_t counts_share(uint64_t n, uint64_t index, uint64_t parts)
+/* What of n the parts [from, to) have. */
+static uint64_t counts_share(uint64_t n, uint64_t from, uint64_t to, uint64_t parts)
 {
 	uint64_t rest = n % parts;
 
-	return n / parts + rest * (index + 1) / parts - rest * index / parts;
+	return n / parts * (to - from) + rest * to / parts - rest * from / parts;
 }
 
-struct heat_counts heat_counts_part(const struct heat_counts *counts, uint64_t index,
+struct heat_counts heat_counts_part(const struct heat_counts *counts, uint64_t from, uint64_t to,
 				    uint64_t parts)
 {
-	if (parts == 1)
-		return *counts;
 	return (struct heat_counts){
-		.reads = counts_share(counts->reads, index, parts),
-		.writes = counts_share(counts->writes, index, parts),
-		.bytes = counts_share(counts->bytes, index, parts),
-		.nanoseconds = counts_share(counts->nanoseconds, index, parts),
-		.timed = counts_share(counts->timed, index, parts),
+		.reads = counts_share(counts->reads, from, to, parts),
+		.writes = counts_share(counts->writes, from, to, parts),
+		.bytes = counts_share(counts->bytes, from, to, parts),
+		.nanoseconds = counts_share(counts->nanoseconds, from, to, parts),
+		.timed = counts_share(counts->timed, from, to, parts),
 	};
 }
 

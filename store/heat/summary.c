@@ -4,7 +4,8 @@
  * El Abbadi ("Efficient Computation of Frequent and Top-k Elements in Data Streams", ICDT 2005).
  * With m entries and N operations, each key with more than N/m operations has an entry, and no
  * count is more than N/m too large. A fold uses the counts since a key has its entry, which are
- * never too large and at most N/m too small, and adds those of the shards.
+ * never too large and at most N/m too small, and adds those of the shards. An offer that stands for
+ * several rows of a batch or scan adds the error of a sample.
  */
 #include "store/heat/heat_private.h"
 
@@ -29,6 +30,7 @@ void heat_summary_offer(struct heat_summary *summary, uint32_t table, struct wcs
 		if (summary->hashes[i] == hash && heat_entry_is(&summary->entries[i], table, key)) {
 			summary->ops[i] += heat_counts_ops(counts);
 			heat_counts_add(&summary->entries[i].counts, counts);
+			summary->entries[i].offers++;
 			return;
 		}
 		if (summary->ops[i] < summary->ops[least])
@@ -38,6 +40,7 @@ void heat_summary_offer(struct heat_summary *summary, uint32_t table, struct wcs
 	summary->hashes[least] = hash;
 	summary->ops[least] += heat_counts_ops(counts);
 	entry->counts = *counts;
+	entry->offers = 1;
 	entry->table = table;
 	entry->len = (uint32_t)key.len;
 	memcpy(entry->key, key.data, key.len);

@@ -113,7 +113,7 @@ static int print(struct keyvis *in, const char *directory, const char *file)
 			to = fopen(name, "w");
 			if (to == NULL)
 				return -errno;
-			rc = keyvis_render(in->table, WCS_HEAT_6H, metric, format, to);
+			rc = keyvis_render(in->table, WCS_HEAT_6H, metric, format, false, to);
 			return fclose(to) != 0 ? -errno : rc;
 		}
 	return -ENOENT;

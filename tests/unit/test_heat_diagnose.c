@@ -149,6 +149,10 @@ SUITE_TEST(test_sequential_keys_both_ways, 10)
 	expect(back, "sequential keys 31-90");
 	expect(jumps, "no known pattern");
 	expect(stays, "hot prefix 99-99");
+	map = noise(100, 5, 0); /* a young map: each column has a fifth */
+	for (size_t r = 0; r < 100; r++)
+		heat_map_add(map, r, r / 20, 30);
+	expect(map, "sequential keys 9-89");
 }
 
 SUITE_TEST(test_scans_have_a_period, 10)

@@ -7,7 +7,7 @@
 #include "lib/names.h"
 #include "lib/utf8.h"
 
-static const struct keyvis_table plain = {"vehicles", '#', NULL, NULL};
+static const struct keyvis_table plain = {"vehicles", '#', NULL, NULL, false};
 
 /* The map in a format; *len may be NULL. The caller frees it. */
 static char *print(const struct keyvis_table *table, const struct wcs_heat_map *map,
@@ -147,7 +147,7 @@ static bool family(void *ctx, const void *name, size_t len)
 SUITE_TEST(test_paths_are_those_of_the_tree, 10)
 {
 	const struct names_families families = {family, NULL};
-	const struct keyvis_table table = {"t", '#', NULL, &families};
+	const struct keyvis_table table = {"t", '#', NULL, &families, false};
 	const char *const starts[] = {"",     "a",	"a#b#c\\", "a#meta#/%", "a#meta#/%\\",
 				      "b##x", "b##x\\", "c#d#",	   "c#e"};
 	struct wcs_heat_map *map = heat_map_new(starts, 9, 1, WCS_HEAT_OPS);
@@ -163,7 +163,7 @@ SUITE_TEST(test_keys_of_a_design_are_shown_and_salts_are_buckets, 10)
 {
 	struct wcs_keys keys = {
 		.delimiter = '#', .buckets = 16, .salt_segments = 1, .segment_count = 2};
-	const struct keyvis_table table = {"t", '#', &keys, NULL};
+	const struct keyvis_table table = {"t", '#', &keys, NULL, false};
 	const char *const starts[] = {"",
 				      "0a#com.google.maps#",
 				      "0a#com.google.maps$",
@@ -216,7 +216,7 @@ SUITE_TEST(test_a_path_is_the_longest_prefix_of_all_keys, 10)
 	struct wcs_keys keys = {.delimiter = '#', .buckets = 16, .salt_segments = 1};
 
 	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
-		const struct keyvis_table table = {"t", '#', ranges[i].salt ? &keys : NULL, NULL};
+		const struct keyvis_table table = {"t", '#', ranges[i].salt ? &keys : NULL, NULL, false};
 		const char *const starts[] = {"", ranges[i].start, ranges[i].end};
 		struct wcs_heat_map *map = heat_map_new(starts, 3, 1, WCS_HEAT_OPS);
 		char expected[80];
