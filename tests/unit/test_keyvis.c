@@ -216,7 +216,8 @@ SUITE_TEST(test_a_path_is_the_longest_prefix_of_all_keys, 10)
 	struct wcs_keys keys = {.delimiter = '#', .buckets = 16, .salt_segments = 1};
 
 	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
-		const struct keyvis_table table = {"t", '#', ranges[i].salt ? &keys : NULL, NULL, false};
+		const struct keyvis_table table = {"t", '#', ranges[i].salt ? &keys : NULL, NULL,
+						   false};
 		const char *const starts[] = {"", ranges[i].start, ranges[i].end};
 		struct wcs_heat_map *map = heat_map_new(starts, 3, 1, WCS_HEAT_OPS);
 		char expected[80];
