@@ -86,7 +86,7 @@ int ldb_admin_put(void *engine, uint32_t *id, const struct wcs_table_schema *sch
 	if (!rc)
 		rc = admin_write(db, batch);
 	pthread_mutex_unlock(&db->admin_lock);
-	if (!rc)
+	if (!rc && *id == 0) /* others read that of a table without a lock */
 		*id = table;
 	leveldb_writebatch_destroy(batch);
 	free(record);

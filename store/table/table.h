@@ -66,7 +66,7 @@ struct wcs_table {
 	pthread_rwlock_t gate; /* guards the fields below; a change takes admin, too */
 	bool removed;
 	bool protected;
-	unsigned char delimiter;
+	_Atomic unsigned char delimiter; /* heat/count.c reads it without the gate */
 	size_t family_count;
 	struct table_family **families; /* by name */
 	struct wcs_policies *policies;	/* of the families */
