@@ -15,9 +15,8 @@
 /* ---- The counts of the shards ------------------------------------------------------------- */
 
 enum {
-	HOT_OFFERS =
-		16, /* of a hot row, at least: fewer tell little if some stand for several rows */
-	PART_SAMPLES = 4, /* of a part, at least, if not each operation has its sample */
+	HOT_OFFERS = 16,  /* that a hot row has at least, once offers stand for several rows */
+	PART_SAMPLES = 4, /* that a part has at least, if not each operation has its sample */
 };
 
 /* The counts of all shards since the last fold, and the axis that they are of. */
@@ -173,12 +172,8 @@ static int fold_parts(struct heat_arena *arena, struct heat_spans *spans, const 
 			if (span.end.data == NULL)
 				return -ENOMEM;
 		}
-		for (; from < to; from++) {
-			struct heat_counts one =
-				heat_counts_part(&range.counts, from, from + 1, of->count);
-
-			heat_counts_add(&span.counts, &one);
-		}
+		span.counts = heat_counts_part(&range.counts, from, to, of->count);
+		from = to;
 		rc = heat_spans_add(spans, &span);
 	}
 	return rc;
@@ -261,7 +256,7 @@ static int entry_compare(const void *a, const void *b)
 				 (struct wcs_slice){y->key, y->len});
 }
 
-/* Takes the samples of the hot row away, which have its range's samples no more to themselves. */
+/* Removes the samples of the hot row: those left divide the rest of its range. */
 static void fold_unsample(struct drained *drained, const struct heat_entry *entry)
 {
 	size_t kept = 0;
