@@ -88,12 +88,14 @@ static double order_of(const struct advice_stats *stats)
 }
 
 /* How sure a sample must be: that a share exceeds its limit, or that it does not. */
-enum surely { SURELY = 1, SURELY_NOT = -1 };
+enum surely { SURELY, SURELY_NOT };
 
 static bool exceeds(const struct wcs_advice *advice, double share, double limit,
 		    const struct advice_spread *spread, enum surely sure)
 {
-	return share > limit + sure * advice_error(advice, spread, limit);
+	double error = advice_error(advice, spread, limit);
+
+	return share > (sure == SURELY ? limit + error : limit - error);
 }
 
 /* Do most keys begin with a time, or with a number? A codec that reverses its bytes makes
