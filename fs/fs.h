@@ -90,7 +90,7 @@ extern const struct fuse_lowlevel_ops fs_operations;
 	of(readdir) of(readdirplus) of(open) of(create) of(read) of(write) of(flush) of(fsync)     \
 	of(release) of(getlk) of(setlk) of(flock) of(unlink) of(mkdir) of(rmdir) of(setxattr)      \
 	of(getxattr) of(listxattr) of(removexattr) of(rename) of(mknod) of(symlink) of(link)      \
-	of(poll)
+	of(poll) of(copy_file_range)
 /* clang-format on */
 #define FS_OPERATION(name) __typeof__(*fs_operations.name) fs_##name;
 FS_OPERATIONS(FS_OPERATION)

@@ -46,7 +46,8 @@ static const struct program program = {
 		"  --json         prints a line of JSON for each finding\n"
 		"  --whole        reads all rows of a STORE; else a sample of a large table\n"
 		"  --schema FILE  has the families and key designs of the tables in FILE\n"
-		"  --table TABLE  the table of rows that no line {\"table\": ...} precedes\n"
+		"  --table TABLE  the table of rows that no line {\"table\": ...} precedes;\n"
+		"                 of a STORE, only this table\n"
 		"  --csv TABLE    FILE is CSV, as rowfs-load takes it; --tsv: with tabs\n"
 		"  --family F, --key COLUMN, --timestamps   with --csv: as of rowfs-load\n"
 		"  --foreign      as root, uses another user's store without Landlock, too\n"
@@ -127,16 +128,27 @@ static int advise_rows(struct advise *advise)
 
 /* ---- Lines of JSON ----------------------------------------------------------------------- */
 
+/* Parses a line, whose key is as the present table has it. */
+static int advise_parse(struct advise *advise, const char *text, size_t len)
+{
+	struct wcs_fault fault = {0};
+
+	if (wcs_line_parse_keys(text, len, advise->in.keys, &advise->line, &fault))
+		return advise_fail(advise, advise->number, (uint64_t)fault.column, fault.text);
+	return PROGRAM_OK;
+}
+
 /* Takes a line of text without its newline. */
 static int advise_line(struct advise *advise, const char *text, size_t len)
 {
-	struct wcs_fault fault = {0};
+	bool first = !advise->in.name[0];
 	int exit_code;
 
 	if (strspn(text, " \t\r") >= len)
 		return PROGRAM_OK;
-	if (wcs_line_parse_keys(text, len, advise->in.keys, &advise->line, &fault))
-		return advise_fail(advise, advise->number, (uint64_t)fault.column, fault.text);
+	exit_code = advise_parse(advise, text, len);
+	if (exit_code != PROGRAM_OK)
+		return exit_code;
 	switch (advise->line->kind) {
 	case WCS_LINE_TABLE:
 		return advise_table(advise, advise->line->table);
@@ -146,6 +158,8 @@ static int advise_line(struct advise *advise, const char *text, size_t len)
 		if (!advise->line->key.data)
 			return advise_fail(advise, advise->number, 0, "a row without a key");
 		exit_code = advise_rows(advise);
+		if (exit_code == PROGRAM_OK && first && advise->in.keys)
+			exit_code = advise_parse(advise, text, len);
 		if (exit_code == PROGRAM_OK)
 			wcs_advice_line(advise->advice, advise->line);
 		return exit_code;
@@ -274,10 +288,17 @@ static int advise_file(struct advise *advise)
 static int advise_store(struct advise *advise)
 {
 	struct wcs_store *store;
+	struct wcs_table *table;
 	int rc, exit_code = mounted_open_store(&program, advise->path, NULL, true, &store);
 
 	if (exit_code)
 		return exit_code;
+	if (advise->table && wcs_table_open(store, advise->table, &table) != 0) {
+		wcs_store_close(store);
+		return program_fail(&program, "%s: no table %s", advise->path, advise->table);
+	}
+	if (advise->table)
+		wcs_table_close(table);
 	rc = wcs_advice_store(advise->advice, store);
 	wcs_store_close(store);
 	return rc ? program_fail(&program, "%s: %s", advise->path, strerror(-rc)) : PROGRAM_OK;
@@ -309,18 +330,29 @@ static int advise_mount(const struct advise *advise, const struct mounted *mount
 	return PROGRAM_OK;
 }
 
-static int advise_run(struct advise *advise)
+/* schema: one was given. */
+static int advise_run(struct advise *advise, bool schema)
 {
 	struct mounted mounted = {.root = NULL};
+	bool is_store, is_mount = false, is_directory;
 	struct stat st;
 	int exit_code;
 
-	if (strcmp(advise->path, "-") == 0 || stat(advise->path, &st) || !S_ISDIR(st.st_mode))
-		exit_code = advise_file(advise);
-	else if (!mounted_is_store(advise->path) && mounted_find(advise->path, &mounted) == 0)
+	is_directory = strcmp(advise->path, "-") != 0 && stat(advise->path, &st) == 0 &&
+		       S_ISDIR(st.st_mode);
+	if (is_directory && !mounted_is_store(advise->path))
+		is_mount = mounted_find(advise->path, &mounted) == 0;
+	is_store = is_directory && !is_mount;
+	if (is_directory && (schema || advise->csv.separator))
+		exit_code = program_misuse(&program, "--schema, --csv and --tsv go with a FILE");
+	else if (!is_store && advise->options.whole)
+		exit_code = program_misuse(&program, "--whole goes with a STORE");
+	else if (is_mount && advise->table)
+		exit_code = program_misuse(&program, "--table goes with a FILE or a STORE");
+	else if (is_mount)
 		exit_code = advise_mount(advise, &mounted);
 	else
-		exit_code = advise_store(advise);
+		exit_code = is_store ? advise_store(advise) : advise_file(advise);
 	mounted_free(&mounted);
 	if ((fflush(stdout) || ferror(stdout)) && exit_code == PROGRAM_OK)
 		exit_code = program_fail(&program, "standard output: %s", strerror(errno));
@@ -419,10 +451,11 @@ int main(int argc, char **argv)
 	    program_read_schema(schema, &advise.schema, &fault))
 		exit_code = program_fail(&program, "%s: %s", schema, fault.text);
 	advise.options.to = stdout;
+	advise.options.table = advise.table;
 	if (exit_code == PROGRAM_OK && wcs_advice_new(&advise.options, &advise.advice))
 		exit_code = program_fail(&program, "no memory");
 	if (exit_code == PROGRAM_OK)
-		exit_code = advise_run(&advise);
+		exit_code = advise_run(&advise, schema != NULL);
 	wcs_advice_free(advise.advice);
 	wcs_schema_free(advise.schema);
 	return exit_code;

@@ -22,7 +22,7 @@ LAYERS = ("lib", "store", "fs", "mkfs")
 MAY_INCLUDE = {
     "lib": r"lib/.*|store/(store|rows|chain/chain|chain/views|keys/keys)\.h",
     "store": r"store/.*|lib/.*",
-    "fs": r"fs/.*|lib/.*|store/(store|rows|advice/advice|chain/chain|chain/views|keys/keys|heat/heat|advice/diagnose)\.h",
+    "fs": r"fs/.*|lib/.*|store/(store|rows|advice/advice|chain/chain|chain/views|keys/keys|heat/heat|heat/patterns/patterns)\.h",
     "mkfs": r"mkfs/.*|lib/.*|store/(store|rows|advice/advice|chain/chain|chain/views|keys/keys)\.h",
 }
 

@@ -38,6 +38,16 @@ size_t wcs_slice_shared(struct wcs_slice a, struct wcs_slice b)
 	return len;
 }
 
+size_t wcs_slice_shared_segments(struct wcs_slice a, struct wcs_slice b, unsigned char delimiter)
+{
+	const unsigned char *x = a.data, *y = b.data;
+	size_t shared = wcs_slice_shared(a, b), segments = 0;
+
+	for (size_t i = 0; i <= shared; i++)
+		segments += (i == a.len || x[i] == delimiter) && (i == b.len || y[i] == delimiter);
+	return segments;
+}
+
 struct wcs_mutation *wcs_mutation_new(void)
 {
 	return calloc(1, sizeof(struct wcs_mutation));

@@ -65,9 +65,11 @@ static void store_free(struct wcs_store *store)
 	free(store);
 }
 
-int wcs_store_open_backend(const struct wcs_backend *backend, const char *path,
-			   const struct wcs_options *options, struct wcs_store **store,
-			   struct wcs_fault *fault)
+/* directory: of the store, which the threads that it starts use; NULL: it has none. The caller
+ * closes it after an error. */
+static int store_open(const struct wcs_backend *backend, const char *path,
+		      struct directory *directory, const struct wcs_options *options,
+		      struct wcs_store **store, struct wcs_fault *fault)
 {
 	struct wcs_store *made = store_new(backend, options);
 	int rc;
@@ -85,6 +87,7 @@ int wcs_store_open_backend(const struct wcs_backend *backend, const char *path,
 		goto out_close;
 	}
 	made->created = store_now(made);
+	made->directory = directory;
 	rc = collector_start(made);
 	if (rc != 0) {
 		wcs_fault_set(fault, rc, "%.120s: no thread for garbage collection", path);
@@ -105,6 +108,13 @@ out_close:
 out_free:
 	store_free(made);
 	return rc;
+}
+
+int wcs_store_open_backend(const struct wcs_backend *backend, const char *path,
+			   const struct wcs_options *options, struct wcs_store **store,
+			   struct wcs_fault *fault)
+{
+	return store_open(backend, path, NULL, options, store, fault);
 }
 
 int wcs_store_open(const char *path, const struct wcs_options *options, struct wcs_store **store,
@@ -130,10 +140,9 @@ int wcs_store_open(const char *path, const struct wcs_options *options, struct w
 	}
 	rc = directory_check_data(directory, fault);
 	if (rc == 0)
-		rc = wcs_store_open_backend(backend, directory->path, options, store, fault);
+		rc = store_open(backend, directory->path, directory, options, store, fault);
 	if (rc != 0)
 		goto fail;
-	(*store)->directory = directory;
 	(*store)->created = marker.created;
 	return 0;
 

@@ -74,6 +74,8 @@ struct wcs_slice {
 int wcs_slice_compare(struct wcs_slice a, struct wcs_slice b);
 /* The number of bytes that both have at their start. */
 size_t wcs_slice_shared(struct wcs_slice a, struct wcs_slice b);
+/* The number of whole segments that two keys both have at their start. */
+size_t wcs_slice_shared_segments(struct wcs_slice a, struct wcs_slice b, unsigned char delimiter);
 
 struct wcs_store; /* an open store */
 struct wcs_table; /* a handle on one table */
@@ -350,6 +352,8 @@ int wcs_table_drop(struct wcs_table *table);
  * with it give -ENOENT. */
 int wcs_table_open(struct wcs_store *store, const char *name, struct wcs_table **table);
 void wcs_table_close(struct wcs_table *table);
+/* Was it removed? Takes no lock. */
+bool wcs_table_removed(const struct wcs_table *table);
 
 /* The first table whose name is greater than after (NULL: the first of all). name has room for
  * WCS_TABLE_NAME_MAX + 1 bytes. -ENOENT: none. */

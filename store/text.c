@@ -29,14 +29,6 @@ static bool text_is_special(unsigned char c)
 	return c < 0x20 || c == 0x7f || c == '%';
 }
 
-bool wcs_text_is_plain(const char *text, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		if (text_is_special((unsigned char)text[i]))
-			return false;
-	return true;
-}
-
 size_t wcs_text_spell(struct wcs_slice bytes, char *text)
 {
 	const unsigned char *b = bytes.data;

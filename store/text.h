@@ -5,9 +5,6 @@
 
 #include "store/store.h"
 
-/* Is this UTF-8 text its own spelling: no '%' and no control byte? */
-bool wcs_text_is_plain(const char *text, size_t len);
-
 /* As wcs_text_encode, into text, which has room for three times the bytes, without a NUL. Returns
  * the length. */
 size_t wcs_text_spell(struct wcs_slice bytes, char *text);

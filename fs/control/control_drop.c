@@ -73,8 +73,6 @@ static int drop_rows(const struct control_place *at, bool with_table)
 		drafts_remove(at->fs, drop_root(at)->plain, NULL);
 	}
 	cache_expire_rows(at->fs, pos->table, control_key(pos, &key), true);
-	if (with_table && rc == 0)
-		live_removed(at->fs, wcs_table_name(pos->table));
 	if (with_table)
 		cache_expire_table(at->fs, wcs_table_name(pos->table));
 	return rc;
@@ -148,6 +146,7 @@ static int drop_confirmed(const struct control_place *at, const struct wcs_slice
 	bool second = len == texts[1].len && drop_begins(texts[1], text, len);
 	bool with_table = table && second;
 	struct wcs_slice key;
+	uint64_t told;
 	int rc;
 
 	if (!second && (len != texts[0].len || !drop_begins(texts[0], text, len)))
@@ -166,8 +165,11 @@ static int drop_confirmed(const struct control_place *at, const struct wcs_slice
 			      "a last close cannot wait for a drop; end the line");
 	writers_detach_below(at->fs, drop_root(at)->plain, false, pos->family);
 	loop_wait_begin(at->fs);
-	live_dropped(at->fs, pos->table, control_key(pos, &key), pos->family);
+	told = live_dropped(at->fs, pos->table, control_key(pos, &key), pos->family, 0);
 	rc = pos->family ? drop_family(at) : drop_rows(at, with_table);
+	live_dropped(at->fs, pos->table, control_key(pos, &key), pos->family, told);
+	if (with_table && rc == 0)
+		live_removed(at->fs);
 	loop_wait_end(at->fs);
 	if (rc != 0)
 		report(at->fs, at->node, NULL, 1, rc, "the drop is incomplete: %s", strerror(-rc));

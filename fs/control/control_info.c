@@ -95,7 +95,7 @@ static const char info_help_more[] =
 	"A bad line stops a stream: the lines before it took effect, it and those behind it did "
 	"not.\n";
 
-/* May read for seconds, and can be interrupted. */
+/* May read for seconds for each table, and can be interrupted. */
 static int info_advice(const struct control_place *at, FILE *to)
 {
 	const struct wcs_advice_options options = {

@@ -226,7 +226,7 @@ void fs_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 		rc = pos_table_check(fs, child.buf);
 		rc = rc == 0 ? wcs_table_remove(fs->store, child.buf) : rc;
 		if (rc == 0)
-			live_removed(fs, child.buf);
+			live_removed(fs);
 	} else if (child.kind == NODE_POLICIES) {
 		rc = rmdir_family(fs, dir, &pos, child.bytes);
 	} else {

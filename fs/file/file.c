@@ -113,7 +113,7 @@ void fs_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_
 		fuse_reply_write(req, taken);
 }
 
-/* Without an answer to the first POLL the kernel would send none for live files either. */
+/* Every file answers POLL: if one did not, the kernel would ask no other, live files included. */
 void fs_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct fuse_pollhandle *ph)
 {
 	struct handle *handle = handle_of(fi);
@@ -126,6 +126,18 @@ void fs_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct f
 	if (ph)
 		fuse_pollhandle_destroy(ph);
 	fuse_reply_poll(req, POLLIN | POLLRDNORM | POLLOUT | POLLWRNORM);
+}
+
+/* The kernel copies between other files itself. From a live file it would copy what the size tells,
+ * and take the present end of the lines for that of the file: EINVAL has cat and cp read it
+ * instead. */
+void fs_copy_file_range(fuse_req_t req, fuse_ino_t from_ino, off_t from_off,
+			struct fuse_file_info *from, fuse_ino_t to_ino, off_t to_off,
+			struct fuse_file_info *to, size_t len, int flags)
+{
+	(void)from_ino, (void)from_off, (void)to_ino, (void)to_off, (void)to, (void)len,
+		(void)flags;
+	fuse_reply_err(req, handle_of(from)->live ? EINVAL : EOPNOTSUPP);
 }
 
 void fs_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)

@@ -63,7 +63,7 @@ static int html_labels(const struct keyvis_picture *picture, FILE *to)
 static int html_nodes(const struct keyvis_picture *picture, FILE *to)
 {
 	fputs(",\n\"nodePaths\":[", to);
-	fprintf(to, "\"%s\"", picture->table->name);
+	keyvis_put_json(to, "", picture->table->root ? "." : picture->table->name, "");
 	for (size_t i = 0; i < picture->node_count; i++) {
 		char *path = keyvis_node_path(picture->table, &picture->nodes[i]);
 

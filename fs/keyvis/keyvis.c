@@ -43,6 +43,7 @@ void keyvis_size(const struct wcs_heat_map *map, enum keyvis_format format, size
 	size_t most = keyvis_formats[format].columns, counted;
 
 	counted = map->columns - wcs_heat_counted(map);
+	counted += counted < map->columns; /* one more may begin before the map is made */
 	*rows = keyvis_formats[format].rows;
 	*columns = counted > most && most > 0 ? most * map->columns / counted : 0;
 }

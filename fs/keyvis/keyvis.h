@@ -34,8 +34,7 @@ const char *keyvis_metric_name(enum wcs_heat_metric metric);
 const char *keyvis_window_name(enum wcs_heat_window window);
 
 /* Prints the map of a table as of now. root: the table is the root of its mount, where paths begin.
- * Errors as of wcs_heat_map; an error of the stream is the
- * caller's to find. Any thread. */
+ * Errors as of wcs_heat_map; an error of the stream is the caller's to find. Any thread. */
 int keyvis_render(struct wcs_table *table, enum wcs_heat_window window, enum wcs_heat_metric metric,
 		  enum keyvis_format format, bool root, FILE *to);
 

@@ -49,18 +49,26 @@ static char *label_join(const char *before, char *text, const char *after)
 	return joined;
 }
 
+/* The delimiter as keys show it; `after` follows it. */
+static void label_delimiter(const struct keyvis_table *table, const char *after, char text[6])
+{
+	unsigned char byte = table->delimiter;
+
+	snprintf(text, 6, isprint(byte) ? "%c%s" : "%%%02X%s", byte, after);
+}
+
 /* An empty segment at the end is that of a bound, and no codec's. */
 char *keyvis_key(const struct keyvis_table *table, struct wcs_slice stored)
 {
 	size_t salt = label_salt(table, stored);
 	struct wcs_slice key = label_behind(stored, salt);
-	char before[16] = "", after[2] = "", *text;
+	char before[16] = "", after[6] = "", *text;
 
 	if (salt > 0)
 		snprintf(before, sizeof(before), "salt %.2s%s", (const char *)stored.data,
 			 key.len > 0 ? " " : "");
 	if (key.len > 0 && ((const unsigned char *)key.data)[key.len - 1] == table->delimiter) {
-		after[0] = (char)table->delimiter;
+		label_delimiter(table, "", after);
 		key.len--;
 	}
 	text = utf8_safe(key.len > 0 ? wcs_keys_text(table->keys, key) : strdup(""));
@@ -88,6 +96,14 @@ static bool label_follows(const unsigned char *a, const unsigned char *b, size_t
 	       (last == len || isdigit(a[last - 1])) && memcmp(a, b, last - 1) == 0;
 }
 
+/* Are b the digits of the salt's next bucket behind a? */
+static bool label_next_bucket(const unsigned char *a, const unsigned char *b)
+{
+	const char from[] = {(char)a[0], (char)a[1], '\0'}, to[] = {(char)b[0], (char)b[1], '\0'};
+
+	return strtoul(to, NULL, 16) == strtoul(from, NULL, 16) + 1;
+}
+
 /* Does the range belong to the prefix that is the first `end` bytes of its start, of which the last
  * segment begins at `from`? */
 static bool label_belongs(const struct keyvis_table *table, const struct wcs_heat_range *range,
@@ -99,7 +115,8 @@ static bool label_belongs(const struct keyvis_table *table, const struct wcs_hea
 	if (range->row || last == NULL)
 		return range->row;
 	if (salt > 0 && from == 0)
-		return len >= end && (len < WCS_KEYS_SALT || memcmp(last, start, end) == 0);
+		return len >= end && (memcmp(last, start, end) == 0 ||
+				      (len < WCS_KEYS_SALT && label_next_bucket(start, last)));
 	if (salt > 0 && from == salt && end == range->start.len &&
 	    wcs_slice_shared(range->start, range->end) < WCS_KEYS_SALT - 1)
 		return true;
@@ -166,10 +183,10 @@ static struct wcs_slice label_first(struct wcs_slice bytes, size_t len)
 /* "STC#*", of a salt alone "salt 0a". */
 static char *label_all(const struct keyvis_table *table, const struct wcs_heat_range *range)
 {
-	const char after[] = {(char)table->delimiter, '*', '\0'};
 	size_t salt = label_salt(table, range->start);
-	char *text;
+	char after[6], *text;
 
+	label_delimiter(table, "*", after);
 	if (salt == range->start.len)
 		return keyvis_key(table, range->start);
 	text = keyvis_key(table, label_first(range->start, range->end.len - 1));
@@ -186,7 +203,9 @@ static char *label_bound(const struct keyvis_table *table, struct wcs_slice key,
 	return keyvis_key(table, key);
 }
 
-char *keyvis_label(const struct keyvis_table *table, const struct wcs_heat_range *range)
+/* A short one: of bounds the first one, "after K" if it is behind row K; of the first range its
+ * end: "before K". */
+static char *label(const struct keyvis_table *table, const struct wcs_heat_range *range)
 {
 	bool first = range->start.len == 0, behind;
 	const unsigned char *end = range->end.data;
@@ -210,7 +229,7 @@ char **keyvis_labels(const struct keyvis_table *table, const struct wcs_heat_map
 	bool memory = whole != NULL;
 
 	for (size_t r = 0; r < map->rows && memory; r++) {
-		whole[r] = keyvis_label(table, &map->ranges[r]);
+		whole[r] = label(table, &map->ranges[r]);
 		memory = whole[r] != NULL;
 	}
 	labels = memory ? keyvis_fit_list(whole, map->rows, width) : NULL;
@@ -224,7 +243,7 @@ char *keyvis_name(const struct keyvis_table *table, const struct wcs_heat_range 
 	char *start, *end, *name = NULL;
 
 	if ((first && last) || range->row || label_whole(table, range))
-		return keyvis_label(table, range);
+		return label(table, range);
 	start = first ? strdup("the first key") : label_bound(table, range->start, "after ");
 	end = last ? strdup("the last key") : label_bound(table, range->end, "after ");
 	if (start && end && asprintf(&name, "%s to %s", start, end) < 0)
@@ -237,8 +256,9 @@ char *keyvis_name(const struct keyvis_table *table, const struct wcs_heat_range 
 char *keyvis_prefix(const struct keyvis_table *table, const struct wcs_heat_range *range)
 {
 	size_t len = label_longest(table, range);
-	const char after[] = {(char)table->delimiter, '*', '\0'};
+	char after[6];
 
+	label_delimiter(table, "*", after);
 	if (range->row || len == 0)
 		return keyvis_name(table, range);
 	if (label_salt(table, range->start) > 0 && len < WCS_KEYS_SALT)

@@ -44,7 +44,7 @@ function words() {
 function legend() {
   add($('legend'), 'b', metric.unit.message);
   [0, ...data.bounds].forEach((bound, index, all) => {
-    if (index > 1 && bound === all[index - 1]) return;
+    if (bound === all[index + 1]) return; // no number has this colour
     const part = add($('legend'), 'span');
     add(part, 'i').style.background = data.colors[index];
     part.append(short(bound) + (index === all.length - 1 ? '+' : ''));
@@ -237,7 +237,7 @@ const place = event => {
 const node = p => scan.prefixNodes.findIndex(n => n.depth === Math.floor(p.x / bars.w) + 1 && n.startIndex <= p.r && p.r < n.endIndex + 1);
 let drag = null;
 
-function press(event) { drag = {...place(event), view: {...view}, moved: false}; canvas.setPointerCapture(event.pointerId); }
+function press(event) { if (event.button === 0) drag = {...place(event), view: {...view}, moved: false}; canvas.setPointerCapture(event.pointerId); }
 
 function move(event) {
   const p = place(event);
@@ -250,9 +250,9 @@ function move(event) {
 }
 
 function release(event) {
-  const p = place(event), moved = drag && drag.moved;
+  const p = place(event), clicked = drag && !drag.moved;
   drag = null;
-  if (moved) return;
+  if (!clicked) return;
   if (p.inside) copy(data.paths[clamp(Math.floor(p.r), 0, rows - 1)]);
   else if (p.x < bars.count * bars.w && node(p) >= 0) copy(data.nodePaths[node(p)]);
 }
@@ -285,6 +285,7 @@ legend();
 canvas.addEventListener('pointerdown', press);
 canvas.addEventListener('pointermove', move);
 canvas.addEventListener('pointerup', release);
+canvas.addEventListener('pointercancel', () => { drag = null; });
 canvas.addEventListener('pointerleave', () => { if (at && !drag) away(); });
 canvas.addEventListener('wheel', wheel, {passive: false});
 canvas.addEventListener('keydown', key);

@@ -22,8 +22,7 @@ const struct keyvis_words keyvis_words[WCS_HEAT_METRICS] = {
 };
 
 const char keyvis_note[] = "A label is the range's first key. Totals are exact, their division "
-			   "among ranges rests on a "
-			   "sample.";
+			   "among ranges rests on a sample.";
 
 /* ---- Words ------------------------------------------------------------------------------- */
 

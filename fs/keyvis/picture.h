@@ -4,7 +4,7 @@
 #define FS_KEYVIS_PICTURE_H
 
 #include "fs/keyvis/keyvis.h"
-#include "store/advice/diagnose.h"
+#include "store/heat/patterns/patterns.h"
 #include "store/keys/keys.h"
 
 /* ---- scale.c: values as levels, times as ticks --------------------------------------------- */
@@ -56,11 +56,8 @@ char *keyvis_key(const struct keyvis_table *table, struct wcs_slice stored);
 char *keyvis_name(const struct keyvis_table *table, const struct wcs_heat_range *range);
 /* The longest prefix with all keys of the range: "STC#22#*"; without one its name. */
 char *keyvis_prefix(const struct keyvis_table *table, const struct wcs_heat_range *range);
-/* A short one: of bounds the first one, "after K" if it is behind row K; of the first range its
- * end: "before K". */
-char *keyvis_label(const struct keyvis_table *table, const struct wcs_heat_range *range);
-/* The labels of a map's ranges, in at most so many columns, as keyvis_fit_list makes
- * them. keyvis_list_free frees them. */
+/* The labels of a map's ranges, in at most so many columns, as keyvis_fit_list makes them.
+ * keyvis_list_free frees them. */
 char **keyvis_labels(const struct keyvis_table *table, const struct wcs_heat_map *map,
 		     size_t width);
 /* The path, from the mountpoint, of its row, or of the longest prefix that all its keys have. */

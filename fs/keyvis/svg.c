@@ -74,16 +74,16 @@ static int svg_label(const struct svg *svg, size_t x, size_t y, size_t width, co
 static void svg_legend(const struct svg *svg)
 {
 	const struct keyvis_scale *scale = &svg->picture->scale;
-	uint64_t start, before = 0;
+	uint64_t start;
 	size_t x = SVG_MAP_X;
 	char number[12];
 
 	svg_text(svg, SVG_LEFT, 119, "", "", svg->picture->unit);
 	for (unsigned int level = 0; level <= KEYVIS_LEVELS; level++) {
 		start = keyvis_level_start(scale, level, KEYVIS_LEVELS);
-		if (level > 0 && start == before)
-			continue;
-		before = start;
+		if (level < KEYVIS_LEVELS &&
+		    keyvis_level_start(scale, level + 1, KEYVIS_LEVELS) == start)
+			continue; /* no number has this level */
 		fprintf(svg->to,
 			"<rect class=\"s\" x=\"%zu\" y=\"109\" width=\"%u\" height=\"12\" "
 			"fill=\"#%06x\"/>\n",

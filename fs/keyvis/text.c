@@ -69,7 +69,7 @@ static void text_wrap(FILE *to, const char *text, size_t indent)
 static void text_legend(const struct keyvis_picture *picture, enum keyvis_format format, FILE *to)
 {
 	unsigned int levels = text_levels(format);
-	uint64_t start, before = 0;
+	uint64_t start;
 	char number[8];
 
 	fprintf(to, "%s:\n ", picture->unit);
@@ -78,9 +78,9 @@ static void text_legend(const struct keyvis_picture *picture, enum keyvis_format
 	fputs(" 0", to);
 	for (unsigned int level = 1; level <= levels; level++) {
 		start = keyvis_level_start(&picture->scale, level, levels);
-		if (start == before)
-			continue;
-		before = start;
+		if (level < levels &&
+		    keyvis_level_start(&picture->scale, level + 1, levels) == start)
+			continue; /* no number has this level */
 		keyvis_number(start, number);
 		fputc(' ', to);
 		text_cells(to, format, level, -1, format == KEYVIS_TXT ? 1 : 2);

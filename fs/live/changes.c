@@ -34,7 +34,7 @@ static bool changes_wants(const struct ring_reader *reader, const struct ring_li
 					   offsetof(struct live_file, reader));
 	struct wcs_slice root = {file->key, file->key_len}, key;
 
-	if (line->topic != file->table)
+	if (line->topic != file->table || file->number <= line->since)
 		return false;
 	key = line->change ? wcs_change_key(line->change) : (struct wcs_slice){NULL, 0};
 	if (!key.data || changes_stale(file)) /* of all rows, or of one that is not known */
@@ -74,7 +74,7 @@ void changes_told(void *ctx, const struct wcs_table *table, struct wcs_change *c
 {
 	struct live *live = ctx;
 
-	live_push(live, live->changes, table, false, change);
+	live_push(live, live->changes, (struct ring_line){.change = change, .topic = table});
 }
 
 /* The line of a drop. NULL: no memory. */
@@ -101,17 +101,22 @@ static struct wcs_change *changes_drop(const struct wcs_keys *keys, const struct
 	return change;
 }
 
-void live_dropped(struct fs *fs, struct wcs_table *table, const struct wcs_slice *key,
-		  const char *family)
+uint64_t live_dropped(struct fs *fs, struct wcs_table *table, const struct wcs_slice *key,
+		      const char *family, uint64_t since)
 {
+	struct ring_line line = {.topic = table, .subtree = true, .since = since};
 	struct live *live = fs->live;
 	const struct live_file *file;
+	uint64_t opens;
 
 	pthread_mutex_lock(&live->lock);
-	for (file = live->files; file && file->table != table;)
+	for (file = live->files; file && (file->table != table || file->number <= since);)
 		file = file->next;
+	opens = live->opens;
 	pthread_mutex_unlock(&live->lock);
-	if (file)
-		live_push(live, live->changes, table, true,
-			  changes_drop(wcs_table_keys(table), key, family));
+	if (file) {
+		line.change = changes_drop(wcs_table_keys(table), key, family);
+		live_push(live, live->changes, line);
+	}
+	return opens;
 }

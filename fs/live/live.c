@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The state of live files, and the lines that come. A thread that adds a line wakes the one that
- * answers waiting requests (live_wait.c) only while there are any. */
+/* The state of live files, and the lines that come. A line that is added wakes the thread that
+ * answers waiting requests (live_wait.c). */
 #include "fs/live/live_private.h"
 
 #include <stdlib.h>
@@ -41,11 +41,9 @@ bool live_is(const struct node *node)
 	       (node->ts == CONTROL_TRACE || node->ts == CONTROL_CHANGES);
 }
 
-void live_push(struct live *live, struct ring *ring, const void *topic, bool subtree,
-	       struct wcs_change *change)
+void live_push(struct live *live, struct ring *ring, struct ring_line line)
 {
-	ring_push(ring, topic, subtree, change);
-	if (atomic_load(&live->waits) == 0)
+	if (!ring_push(ring, line) || atomic_load(&live->waits) == 0)
 		return;
 	pthread_mutex_lock(&live->lock);
 	live->wakes++;

@@ -32,8 +32,8 @@ void live_end(struct live *live);
 bool live_is(const struct node *node);
 
 /* Opens the node's file, and sets fi->direct_io. -EPERM: it cannot be written; -EINVAL: in a view
- * that is no range of keys; -ENFILE: too many are open; -ENOMEM, -EAGAIN: no memory, no thread. The
- * first three are reported. */
+ * that is no range of keys; -ENFILE: too many are open; -ESTALE: the table was removed; -ENOMEM,
+ * -EAGAIN: no memory, no thread. The first three are reported. */
 int live_open(struct fs *fs, const struct node *node, struct fuse_file_info *fi,
 	      struct live_file **file);
 void live_close(struct live_file *file);
@@ -49,10 +49,12 @@ void live_follow(struct live_file *file);
  * does. */
 uint64_t live_size(struct fs *fs, const struct node *node);
 
-/* The rows below key (NULL: of the table; family NULL: of all families) are about to be dropped. */
-void live_dropped(struct fs *fs, struct wcs_table *table, const struct wcs_slice *key,
-		  const char *family);
-/* A table of that name was removed: its files end. */
-void live_removed(struct fs *fs, const char *table);
+/* The rows below key (NULL: of the table; family NULL: of all families) are about to be dropped, or
+ * have been: a line for the files that were opened after the open `since` (0: for all). Returns the
+ * number of the last open, for the call behind the drop. */
+uint64_t live_dropped(struct fs *fs, struct wcs_table *table, const struct wcs_slice *key,
+		      const char *family, uint64_t since);
+/* A table was removed: its files end. */
+void live_removed(struct fs *fs);
 
 #endif

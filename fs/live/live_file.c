@@ -16,13 +16,6 @@ int live_file_init(struct live_file *file)
 	return file->lines && file->kept ? 0 : -ENOMEM;
 }
 
-static void file_clear(struct live_file *file)
-{
-	wcs_change_reader_free(file->lines);
-	free(file->kept);
-	pthread_mutex_destroy(&file->lock);
-}
-
 void live_put(struct live_file *file)
 {
 	struct live *live = file->live;
@@ -34,7 +27,9 @@ void live_put(struct live_file *file)
 	if (!last)
 		return;
 	wcs_chain_free(file->chain);
-	file_clear(file);
+	wcs_change_reader_free(file->lines);
+	free(file->kept);
+	pthread_mutex_destroy(&file->lock);
 	free(file);
 }
 
@@ -133,12 +128,12 @@ int live_file_read(struct live_file *file, void *buf, size_t len, uint64_t offse
 	return rc;
 }
 
-bool live_file_ready(struct live_file *file)
+bool live_file_ready(struct live_file *file, uint64_t offset)
 {
 	bool ready;
 
 	pthread_mutex_lock(&file->lock);
-	ready = file->in_line || file_begin(file) || file->error != 0;
+	ready = offset < file->made || file->in_line || file_begin(file) || file->error != 0;
 	atomic_store(&file->end, file->made + file->in_line);
 	pthread_mutex_unlock(&file->lock);
 	return ready;

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "fs/names/spell.h"
 #include "fs/serve/metrics.h"
@@ -22,13 +21,13 @@ static bool live_has_table(const struct live *live, const struct wcs_table *tabl
 	return file;
 }
 
-void live_removed(struct fs *fs, const char *table)
+void live_removed(struct fs *fs)
 {
 	struct live *live = fs->live;
 
 	pthread_mutex_lock(&live->lock);
 	for (struct live_file *file = live->files; file; file = file->next)
-		if (file->table && strcmp(wcs_table_name(file->table), table) == 0)
+		if (file->table && wcs_table_removed(file->table))
 			atomic_store(&file->ended, true);
 	live->woken = true;
 	pthread_cond_signal(&live->wake);
@@ -48,6 +47,7 @@ static int live_join(struct live *live, struct live_file *file)
 	if (rc == 0 && !live->watch.changed)
 		live->watch = (struct wcs_watch){changes_told, live};
 	if (rc == 0) {
+		file->number = ++live->opens;
 		ring_join(file->ring, &file->reader);
 		if (file->table)
 			wcs_table_watch(file->table, &live->watch);
@@ -88,6 +88,10 @@ int live_open(struct fs *fs, const struct node *node, struct fuse_file_info *fi,
 	if (rc != 0) {
 		live_put(file);
 		return rc;
+	}
+	if (changes && wcs_table_removed(file->table)) {
+		live_close(file);
+		return -ESTALE;
 	}
 	fi->direct_io = 1;
 	*opened = file;

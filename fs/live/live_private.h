@@ -37,6 +37,7 @@ struct live {
 	pthread_cond_t wake;
 	struct live_file *files; /* Lock: lock, as for all below */
 	size_t file_count;
+	uint64_t opens;
 	struct live_waiter *waiting;
 	uint64_t wakes; /* calls of live_push that found waiters */
 	bool woken, ended;
@@ -48,6 +49,7 @@ struct live_file {
 	struct live_file *next; /* Lock: the live's, as for users */
 	size_t users;		/* 1 while it is open, and 1 for each waiter */
 	struct live *live;
+	uint64_t number;	 /* of its open, from 1 on */
 	const struct node *node; /* the kernel holds it while the file is open */
 	struct ring *ring;
 	struct ring_reader reader;
@@ -72,23 +74,22 @@ struct live_file {
 };
 
 /* ---- live.c ---- */
-/* Adds a line to a feed, and wakes its readers. Takes over the change, as ring_push. */
-void live_push(struct live *live, struct ring *ring, const void *topic, bool subtree,
-	       struct wcs_change *change);
+/* Adds a line to a feed as ring_push does, and wakes the readers. */
+void live_push(struct live *live, struct ring *ring, struct ring_line line);
 
 /* ---- live_wait.c ---- */
 /* Starts the thread that answers waiters, if it does not run. False: it cannot. Lock: the live's.
  */
 bool live_start(struct live *live);
-/* No POLL of the file waits from here on. */
+/* The file has ended: no POLL of it waits from here on, as soon as the thread has seen that. */
 void live_forget(struct live_file *file);
 
 /* ---- live_file.c ---- */
 /* Copies up to len bytes from the offset on; *got is 0 if there are none yet. -ESPIPE: they are no
  * longer kept; or an error of the line. */
 int live_file_read(struct live_file *file, void *buf, size_t len, uint64_t offset, size_t *got);
-/* Would a read at the next offset give something? */
-bool live_file_ready(struct live_file *file);
+/* Would a read at the offset give something, or an error? */
+bool live_file_ready(struct live_file *file, uint64_t offset);
 /* The file is closed: it reads no more lines. */
 void live_file_end(struct live_file *file);
 /* Makes the lock, `lines` and `kept`. -ENOMEM; live_put frees them in any case. */

@@ -42,6 +42,8 @@ static bool answer(struct live_file *file, fuse_req_t req, size_t size, uint64_t
 	size_t got = 0;
 	int rc;
 
+	if (!ends && !live_file_ready(file, offset))
+		return false;
 	size -= size >= WAIT_FULL;
 	buf = malloc(size + 1); /* a READ may want none */
 	rc = buf ? live_file_read(file, buf, size, offset, &got) : -ENOMEM;
@@ -69,7 +71,7 @@ static bool waiter_answer(struct live_waiter *waiter, bool ended)
 	ended |= atomic_load(&file->ended);
 	if (waiter->req)
 		return answer(file, waiter->req, waiter->size, waiter->offset, ended);
-	if (!ended && !live_file_ready(file))
+	if (!ended && !live_file_ready(file, UINT64_MAX))
 		return false;
 	fuse_lowlevel_notify_poll(waiter->ph);
 	return true;
@@ -163,14 +165,17 @@ static void *live_main(void *arg)
 	return NULL;
 }
 
-/* A request is about to look for lines, and may wait. Returns what live_wait needs. */
-static uint64_t live_look(struct live *live)
+/* A request is about to look for lines, and may wait. Returns what live_wait needs. *ends: no
+ * further lines come. */
+static uint64_t live_look(struct live_file *file, bool *ends)
 {
+	struct live *live = file->live;
 	uint64_t wakes;
 
 	pthread_mutex_lock(&live->lock);
 	atomic_fetch_add(&live->waits, 1);
 	wakes = live->wakes;
+	*ends = live->ended || atomic_load(&file->ended);
 	pthread_mutex_unlock(&live->lock);
 	return wakes;
 }
@@ -232,6 +237,8 @@ void live_forget(struct live_file *file)
 
 	pthread_mutex_lock(&file->live->lock);
 	polls = waiters_poll(file->live, file);
+	file->live->woken |= atomic_load(&file->live->waits) > 0; /* the thread may look at one */
+	pthread_cond_signal(&file->live->wake);
 	pthread_mutex_unlock(&file->live->lock);
 	waiters_free(polls);
 }
@@ -244,11 +251,12 @@ void live_read(struct live_file *file, fuse_req_t req, size_t size, uint64_t off
 	const struct live_waiter request = {
 		.file = file, .req = req, .size = size, .offset = offset};
 	struct live *live = file->live;
-	bool follows = atomic_load(&file->follows), waits = !(fi->flags & O_NONBLOCK);
-	uint64_t looked = live_look(live);
+	bool ends, waits = !(fi->flags & O_NONBLOCK);
+	uint64_t looked = live_look(file, &ends);
 	int rc = 0;
 
-	if (!answer(file, req, size, offset, follows || size == 0)) {
+	ends = ends || atomic_load(&file->follows) || size == 0;
+	if (!answer(file, req, size, offset, ends)) {
 		if (waits)
 			fuse_req_interrupt_func(req, interrupted, live);
 		rc = waits ? live_wait(&request, looked) : -EAGAIN;
@@ -264,8 +272,9 @@ void live_poll(struct live_file *file, fuse_req_t req, struct fuse_pollhandle *p
 {
 	const struct live_waiter request = {.file = file, .ph = ph};
 	struct live *live = file->live;
-	uint64_t looked = live_look(live);
-	bool ready = live_file_ready(file);
+	bool ends;
+	uint64_t looked = live_look(file, &ends);
+	bool ready = ends || live_file_ready(file, UINT64_MAX);
 
 	if (!ready && ph) {
 		ready = live_wait(&request, looked) != 0;

@@ -58,16 +58,17 @@ static bool ring_wants(const struct ring_reader *reader, const struct ring_line 
 
 /* ---- The oldest lines -------------------------------------------------------------------- */
 
-/* Takes out the first line if nobody waits for it, or if the bound is exceeded. NULL: neither. */
-static struct wcs_change *ring_pop(struct ring *ring)
+/* Takes out the first line if nobody waits for it, or if the bound is exceeded behind it. False:
+ * neither. The caller frees *change. */
+static bool ring_pop(struct ring *ring, struct wcs_change **change)
 {
-	struct wcs_change *change = NULL;
 	struct ring_line *line;
+	bool goes;
 
 	pthread_mutex_lock(&ring->lock);
 	line = ring->first < ring->end ? ring_at(ring, ring->first) : NULL;
-	if (line && (line->readers == 0 ||
-		     (ring->ended - ring->started > ring->max && ring->first + 1 < ring->end))) {
+	goes = line && (line->readers == 0 || ring->ended - line->end > ring->max);
+	if (goes) {
 		for (struct ring_reader *reader = ring->readers; reader && line->readers > 0;
 		     reader = reader->next) {
 			if (reader->at > ring->first)
@@ -76,7 +77,7 @@ static struct wcs_change *ring_pop(struct ring *ring)
 			reader->at = ring->first + 1;
 			line->readers--;
 		}
-		change = line->change;
+		*change = line->change;
 		ring->started = line->end;
 		ring->first++;
 	}
@@ -86,7 +87,7 @@ static struct wcs_change *ring_pop(struct ring *ring)
 		ring->room = 0;
 	}
 	pthread_mutex_unlock(&ring->lock);
-	return change;
+	return goes;
 }
 
 /* Frees the lines that need not stay. */
@@ -94,7 +95,7 @@ static void ring_trim(struct ring *ring)
 {
 	struct wcs_change *change;
 
-	while ((change = ring_pop(ring)) != NULL)
+	while (ring_pop(ring, &change))
 		wcs_change_free(change);
 }
 
@@ -145,7 +146,10 @@ struct wcs_change *ring_take(struct ring *ring, struct ring_reader *reader, uint
 			passes |= --line->readers == 0;
 			if (!ring_wants(reader, line))
 				continue;
-			change = wcs_change_hold(line->change);
+			if (line->change)
+				change = wcs_change_hold(line->change);
+			else
+				*lost = 1;
 			more = false;
 		}
 		pthread_mutex_unlock(&ring->lock);
@@ -187,25 +191,28 @@ static bool ring_grow(struct ring *ring)
 	return true;
 }
 
-void ring_push(struct ring *ring, const void *topic, bool subtree, struct wcs_change *change)
+bool ring_push(struct ring *ring, struct ring_line line)
 {
-	struct ring_line line = {.change = change, .topic = topic, .subtree = subtree};
-	bool full, added;
+	bool wanted = false, added, full;
 
 	pthread_mutex_lock(&ring->lock);
-	added = change && ring->reader_count > 0 && ring_grow(ring);
+	for (struct ring_reader *reader = ring->readers; !wanted && reader; reader = reader->next)
+		wanted = ring_wants(reader, &line);
+	added = wanted && ring_grow(ring);
 	if (added) {
-		ring->ended += sizeof(line) + wcs_change_size(change);
+		ring->ended += sizeof(line) + (line.change ? wcs_change_size(line.change) : 0);
 		line.end = ring->ended;
 		line.readers = ring->reader_count;
 		*ring_at(ring, ring->end++) = line;
 	}
-	for (struct ring_reader *reader = ring->readers; !added && reader; reader = reader->next)
+	for (struct ring_reader *reader = ring->readers; wanted && !added && reader;
+	     reader = reader->next)
 		reader->lost += ring_wants(reader, &line);
 	full = ring->ended - ring->started > ring->max;
 	pthread_mutex_unlock(&ring->lock);
 	if (!added)
-		wcs_change_free(change);
+		wcs_change_free(line.change);
 	else if (full)
 		ring_trim(ring);
+	return wanted;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The lines of a feed that some reader has not read yet, within a bound of bytes. Each reader has a
- * place of its own, and gets the lines that it wants, in order. If the bound is exceeded the oldest
- * lines go, but never the last one; a reader that wanted one learns how many it has lost.
+ * place of its own, and gets the lines that it wants, in order. A line is removed once more bytes
+ * than the bound follow it; a reader that wanted it learns how many it has lost. So the lines take
+ * the bound and one line at most. A line that no reader wants is not kept.
  *
- * Any thread may call these. The ring's lock is held briefly, and across no call of the store but
- * wcs_change_hold. Lines are freed without it.
+ * Any thread may call these. The ring's lock is held briefly, and across no call of the store that
+ * waits. Lines are freed without it.
  */
 #ifndef FS_RING_H
 #define FS_RING_H
@@ -14,11 +15,12 @@
 
 /* A line in the ring. */
 struct ring_line {
-	struct wcs_change *change;
-	const void *topic; /* what it is about, for `wants` */
-	bool subtree;	   /* it is about the rows below its key, too */
-	size_t readers;	   /* that have not passed it */
-	uint64_t end;	   /* bytes of all lines up to its end, since the ring was made */
+	struct wcs_change *change; /* NULL: it could not be made, and counts as lost */
+	const void *topic;	   /* what it is about, for `wants` */
+	bool subtree;		   /* it is about the rows below its key, too */
+	uint64_t since;		   /* for `wants`: readers that came before have it already */
+	size_t readers;		   /* that have not passed it. The ring's, as all below */
+	uint64_t end;		   /* bytes of all lines up to its end, since the ring was made */
 };
 
 /* A place. `wants` is set before ring_join; the rest is the ring's. */
@@ -38,9 +40,9 @@ void ring_free(struct ring *ring);
 void ring_join(struct ring *ring, struct ring_reader *reader);
 void ring_leave(struct ring *ring, struct ring_reader *reader);
 
-/* Takes over the change, and adds it for the readers that there are. NULL: a line of the topic that
- * could not be made; it counts as lost. */
-void ring_push(struct ring *ring, const void *topic, bool subtree, struct wcs_change *change);
+/* Adds the line for the readers that there are, and takes over its change. False: no reader wants
+ * it. */
+bool ring_push(struct ring *ring, struct ring_line line);
 
 /* The next line that the reader wants, which the caller frees; NULL: there is none, or *lost lines
  * come first, which are gone (0: none are). */

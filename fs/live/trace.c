@@ -90,6 +90,10 @@ static size_t trace_name(const struct fuse_in_header *header, const void *reques
 	case FUSE_LOOKUP:
 	case FUSE_UNLINK:
 	case FUSE_RMDIR:
+	case FUSE_SYMLINK:
+		break;
+	case FUSE_MKNOD:
+		name += sizeof(struct fuse_mknod_in);
 		break;
 	case FUSE_MKDIR:
 		name += sizeof(struct fuse_mkdir_in);
@@ -97,8 +101,14 @@ static size_t trace_name(const struct fuse_in_header *header, const void *reques
 	case FUSE_CREATE:
 		name += sizeof(struct fuse_create_in);
 		break;
+	case FUSE_RENAME:
+		name += sizeof(struct fuse_rename_in);
+		break;
 	case FUSE_RENAME2:
 		name += sizeof(struct fuse_rename2_in);
+		break;
+	case FUSE_LINK:
+		name += sizeof(struct fuse_link_in);
 		break;
 	default:
 		if (!node || node->kind != NODE_CONTROL)
@@ -178,12 +188,11 @@ static struct wcs_change *trace_line(const struct trace *trace, const struct iov
 	to = trace_string(to, shown, wcs_keys_show(NULL, command, shown));
 	to += sprintf(to, ",\"uid\":%u,\"operation\":\"%s\",", trace->user,
 		      metrics_name(trace->opcode));
-	if (entry) {
+	if (entry)
 		to += trace_place(entry, to);
-	} else {
-		memcpy(to, trace->place, trace->place_len + trace->name_len);
-		to += trace->place_len + trace->name_len;
-	}
+	else
+		to = mempcpy(to, trace->place, trace->place_len);
+	to = mempcpy(to, trace->place + trace->place_len, trace->name_len);
 	to += sprintf(to, ",\"rows\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"us\":%" PRIu64,
 		      same ? wcs_rows_read() - trace->rows : 0, trace_bytes(trace, iov),
 		      nanoseconds / 1000);
@@ -201,12 +210,14 @@ static void trace_answered(struct metrics_note *note, const struct iovec *iov, u
 	struct trace *trace = (struct trace *)note;
 	struct live *live = trace->fs->live;
 
-	live_push(live, live->trace, NULL, false, iov ? trace_line(trace, iov, nanoseconds) : NULL);
+	live_push(live, live->trace,
+		  (struct ring_line){.change = iov ? trace_line(trace, iov, nanoseconds) : NULL});
 	free(trace);
 }
 
 struct metrics_note *trace_received(void *ctx, const void *request)
 {
+	struct live *live = ((struct fs *)ctx)->live;
 	char place[TRACE_MAX];
 	struct fuse_in_header header;
 	const struct node *node;
@@ -223,8 +234,10 @@ struct metrics_note *trace_received(void *ctx, const void *request)
 	len = node ? trace_place(node, place) : 0;
 	name_len = trace_name(&header, request, node, place + len);
 	trace = malloc(sizeof(*trace) + len + name_len);
-	if (!trace)
+	if (!trace) {
+		live_push(live, live->trace, (struct ring_line){.change = NULL});
 		return NULL;
+	}
 	*trace = (struct trace){.note = {trace_answered},
 				.fs = ctx,
 				.time = fs_now(),

@@ -3,8 +3,9 @@
  * Counters of requests, and values of one moment, as metrics. Each counter stands for itself, so
  * relaxed order is enough; a text that is made meanwhile may have one of two that belong together.
  *
- * Requests on the way are in a table at their number modulo its size. A request that is
- * overwritten, because so many are on the way, is counted but not timed.
+ * Requests on the way are in a table, at their number modulo its size or, where a noted request is,
+ * behind it. A request that is overwritten, because so many are on the way, is counted but not
+ * timed.
  */
 #include "fs/serve/metrics.h"
 
@@ -152,10 +153,35 @@ static struct kind *kind_of(struct metrics *metrics, uint32_t opcode)
 	return &metrics->kinds[opcode < KINDS && names[opcode] ? opcode : 0];
 }
 
-/* The kernel numbers requests in steps of two. */
-static struct request *request_at(struct metrics *metrics, uint64_t unique)
+/* The n-th place for a request. The kernel numbers requests in steps of two. */
+static struct request *request_at(struct metrics *metrics, uint64_t unique, uint64_t n)
 {
-	return &metrics->under_way[unique / 2 % UNDER_WAY];
+	return &metrics->under_way[(unique / 2 + n) % UNDER_WAY];
+}
+
+/* The first place that has no noted request under way; the first of all if each has one. */
+static struct request *request_place(struct metrics *metrics, uint64_t unique)
+{
+	for (uint64_t n = 0; n < UNDER_WAY; n++) {
+		struct request *request = request_at(metrics, unique, n);
+
+		if (!atomic_load_explicit(&request->note, memory_order_relaxed))
+			return request;
+	}
+	return request_at(metrics, unique, 0);
+}
+
+/* The request of that number, or another one. */
+static struct request *request_find(struct metrics *metrics, uint64_t unique)
+{
+	struct request *request;
+	uint64_t n = 0;
+
+	do {
+		request = request_at(metrics, unique, n++);
+	} while (n < UNDER_WAY &&
+		 atomic_load_explicit(&request->unique, memory_order_acquire) != unique);
+	return request;
 }
 
 const char *metrics_name(uint32_t opcode)
@@ -172,7 +198,7 @@ uint32_t metrics_receive(struct metrics *metrics, const void *data)
 
 	memcpy(&header, data, sizeof(header));
 	add(&kind_of(metrics, header.opcode)->received, 1);
-	request = request_at(metrics, header.unique);
+	request = request_place(metrics, header.unique);
 	/* A thread that sees one of the new values sees this 0, or the new number. */
 	atomic_store_explicit(&request->unique, 0, memory_order_relaxed);
 	atomic_store_explicit(&request->start, (uint64_t)clock_ns(), memory_order_release);
@@ -206,8 +232,8 @@ void metrics_send(struct metrics *metrics, const struct iovec *iov, int count)
 	uint64_t start;
 
 	memcpy(&header, iov[0].iov_base, sizeof(header));
-	request = request_at(metrics, header.unique);
-	if (header.unique == 0 ||
+	request = header.unique > 0 ? request_find(metrics, header.unique) : NULL;
+	if (!request ||
 	    atomic_load_explicit(&request->unique, memory_order_acquire) != header.unique)
 		return;
 	opcode = atomic_load_explicit(&request->opcode, memory_order_acquire);

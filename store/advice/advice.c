@@ -11,6 +11,7 @@
 
 #include "lib/grow.h"
 #include "lib/hash.h"
+#include "lib/random.h"
 #include "store/advice/advice_private.h"
 #include "store/mutation.h"
 
@@ -88,38 +89,67 @@ static void add_segments(struct wcs_advice *advice)
 		struct wcs_slice segment = {at, (size_t)((next ? next : end) - at)};
 		enum segment_class class = add_segment(advice, depth, segment);
 
-		if (depth == 0)
-			stats->row.first = segment.len;
 		personal |= class == SEGMENT_MAIL || class == SEGMENT_ADDRESS;
 		more = next != NULL;
 		at = next ? next + 1 : end;
 	}
-	stats->depths[more ? ADVICE_SEGMENTS : depth - 1]++;
+	depth = more ? ADVICE_SEGMENTS : depth - 1;
+	if (stats->depths[depth]++ == 0)
+		stats->depth_keys[depth] = stats->row.key;
 	if (personal && stats->personal++ == 0)
 		stats->personal_key = stats->row.key;
 }
 
 /* ---- Rows -------------------------------------------------------------------------------- */
 
-/* Ends the run of a first segment: compares its time with that of the run before. The time of a run
- * that is not whole in a part is not known. */
+/* Compares a run with one drawn from those before. */
+static void run_compare_far(struct advice_order *order, const struct advice_run *run)
+{
+	uint64_t drawn = order->ended < ADVICE_DRAWN ? order->ended : ADVICE_DRAWN;
+	const struct advice_run *other;
+
+	if (drawn == 0)
+		return;
+	other = &order->drawn[(random_next(&order->random) >> 32) % drawn];
+	order->far_rising += run->from >= other->to && run->to > other->from;
+	order->far_falling += run->to <= other->from && run->from < other->to;
+}
+
+/* Puts a run among those drawn, each of which was there before with the same probability. */
+static void run_draw(struct advice_order *order, const struct advice_run *run)
+{
+	uint64_t at = order->ended++;
+
+	if (at >= ADVICE_DRAWN)
+		at = (random_next(&order->random) >> 32) % order->ended;
+	if (at < ADVICE_DRAWN)
+		order->drawn[at] = *run;
+}
+
+/* Ends the run of a leading segment: compares its time with that of the run before. The time of a
+ * run that is not whole in a part is not known. */
 static void run_end(struct advice_stats *stats)
 {
-	const struct advice_run *run = &stats->run, *before = &stats->run_before;
+	struct advice_order *order = &stats->order;
+	const struct advice_run *run = &order->run, *before = &order->run_before;
 	bool later = run->from >= before->to, earlier = run->to <= before->from;
 
-	if (stats->cut) {
-		stats->run.any = false;
+	if (order->cut) {
+		order->run.any = false;
 	} else if (run->any && before->any && later != earlier) {
-		stats->rising += later;
-		stats->falling += earlier;
-		add_to_spread(stats, &stats->pairs);
+		order->rising += later;
+		order->falling += earlier;
+		add_to_spread(stats, &order->pairs);
 	} else if (run->any && before->any && !later) {
-		stats->mixed++;
-		add_to_spread(stats, &stats->pairs);
+		order->mixed++;
+		add_to_spread(stats, &order->pairs);
 	}
-	stats->run_before = stats->run;
-	stats->run.any = stats->cut = false;
+	if (run->any) {
+		run_compare_far(order, run);
+		run_draw(order, run);
+	}
+	order->run_before = order->run;
+	order->run.any = order->cut = false;
 }
 
 static void add_to_run(struct advice_run *run, int64_t ts)
@@ -133,32 +163,52 @@ static void add_to_run(struct advice_run *run, int64_t ts)
 	run->any = true;
 }
 
-/* Is the first segment that of the row before? */
-static bool is_same_run(const struct wcs_advice *advice)
+/* All rows before the present one have so many segments in common, and it has fewer: these rows are
+ * one run of the new leading segment. */
+static void lead_set(struct advice_stats *stats, size_t lead)
 {
-	const struct advice_key *key = &advice->stats->row.key, *before = &advice->stats->before;
-	size_t first = advice->stats->row.first;
+	stats->order = (struct advice_order){
+		.lead = lead,
+		.random = 1,
+		.runs = stats->parts == 0 ? 1 : stats->parts - stats->apart,
+		.run = stats->all,
+		.cut = stats->parts > 1,
+	};
+	stats->order.run.any &= !stats->apart;
+}
 
-	return before->len >= first && memcmp(before->bytes, key->bytes, first) == 0 &&
-	       (before->len == first || before->bytes[first] == advice->delimiter);
+/* Compares the present row with the one before. */
+static void row_compare(struct wcs_advice *advice)
+{
+	struct advice_stats *stats = advice->stats;
+	struct wcs_slice before = key_slice(&stats->before), key = key_slice(&stats->row.key);
+	size_t same = wcs_slice_shared_segments(before, key, advice->delimiter);
+	int order = wcs_slice_compare(before, key);
+
+	if (same < stats->order.lead)
+		lead_set(stats, same);
+	stats->order.runs += stats->apart || same == stats->order.lead;
+	if (stats->apart)
+		return;
+	stats->up += order < 0;
+	stats->down += order > 0;
+	if (same == stats->order.lead)
+		run_end(stats);
 }
 
 /* Ends the present row, which becomes the one before. */
 static void row_end(struct wcs_advice *advice)
 {
 	struct advice_stats *stats = advice->stats;
-	struct wcs_slice key = key_slice(&stats->row.key);
 
-	if (key.len == 0)
+	if (stats->row.key.len == 0)
 		return;
-	if (stats->before.len > 0) {
-		stats->up += wcs_slice_compare(key_slice(&stats->before), key) < 0;
-		stats->down += wcs_slice_compare(key_slice(&stats->before), key) > 0;
-	}
-	if (stats->before.len > 0 && !is_same_run(advice))
-		run_end(stats);
-	add_to_run(&stats->run, stats->row.ts);
-	advice_key_set(&stats->before, key);
+	if (stats->before.len > 0)
+		row_compare(advice);
+	add_to_run(&stats->all, stats->row.ts);
+	add_to_run(&stats->order.run, stats->row.ts);
+	advice_key_set(&stats->before, key_slice(&stats->row.key));
+	stats->apart = false;
 	stats->row.key.len = 0;
 }
 
@@ -296,9 +346,9 @@ void advice_apart(struct wcs_advice *advice)
 	struct advice_stats *stats = advice->stats;
 
 	row_end(advice);
-	stats->before.len = 0;
-	stats->run.any = stats->run_before.any = false;
-	stats->cut = stats->parts > 0; /* the first part begins where the table does */
+	stats->apart = true;
+	stats->order.run.any = stats->order.run_before.any = false;
+	stats->order.cut = stats->parts > 0; /* the first part begins where the table does */
 	stats->parts++;
 }
 
@@ -307,6 +357,8 @@ void advice_again(struct wcs_advice *advice)
 	const struct wcs_table_schema *schema = advice->schema;
 
 	memset(advice->stats, 0, sizeof(*advice->stats));
+	advice->stats->order =
+		(struct advice_order){.lead = ADVICE_SEGMENTS - 1, .runs = 1, .random = 1};
 	advice->family_count = schema->family_count;
 	advice->family_last = 0;
 	for (size_t i = 0; i < schema->family_count; i++) {
@@ -333,6 +385,7 @@ static void check_table(const struct wcs_advice *advice)
 	const size_t places[] = {[ADVICE_TABLE] = 1,
 				 [ADVICE_SEGMENT] = ADVICE_SEGMENTS,
 				 [ADVICE_FAMILY] = advice->family_count,
+				 [ADVICE_HOT_ROW] = WCS_HEAT_HOT_ROWS,
 				 [ADVICE_STORE] = 0};
 	const struct advice_rule *rules;
 	size_t count;

@@ -4,17 +4,22 @@
 #define WCS_ADVICE_PRIVATE_H
 
 #include "store/advice/advice.h"
-#include "store/advice/diagnose.h"
 #include "store/advice/segment.h"
+#include "store/heat/patterns/patterns.h"
 #include "store/keys/keys.h"
 
 #define ADVICE_SEGMENTS 8u   /* of a key; those behind them are not looked at */
 #define ADVICE_ROWS	100u /* rows from which on a share means something */
+#define ADVICE_DRAWN	64u  /* runs of leading segments that others are compared with */
 #define ADVICE_FAMILIES 101u /* that a schema does not name: one more than a table should have */
 
-#define RULES_MOST  0.9 /* share of the keys that gives a table a form */
-#define RULES_ORDER 0.8 /* share of pairs of first segments that makes an order */
-#define RULES_NAME  16u /* bytes of the names of a cell, up to which they are short */
+#define RULES_MOST  0.9	      /* share of the keys that gives a table a form */
+#define RULES_ORDER 0.8	      /* share of pairs of leading segments that makes an order */
+#define RULES_FAR   (2.0 / 3) /* of pairs drawn at random, of which half are so by chance */
+#define RULES_FEW   0.1	      /* share of the keys that gives it none */
+#define RULES_NAME  16u	      /* bytes of the names of a cell, up to which they are short */
+/* Microseconds: rows of so short a time were loaded at once. */
+#define RULES_LOAD INT64_C(60000000)
 
 struct advice_key {
 	size_t len;
@@ -61,7 +66,6 @@ struct advice_family {
 /* The row whose cells come. */
 struct advice_row {
 	struct advice_key key;
-	size_t first;	/* bytes of its first segment */
 	int64_t ts;	/* the smallest; WCS_TS_SERVER: none is known */
 	uint64_t bytes; /* of its values */
 	uint64_t columns;
@@ -69,11 +73,29 @@ struct advice_row {
 	uint64_t versions; /* of it */
 };
 
-/* The rows of a first segment that follow one another, and the span of their smallest timestamps.
- */
+/* Rows, such as those of a leading segment that follow one another, and the span of their smallest
+ * timestamps. */
 struct advice_run {
 	bool any; /* else there are none, or none with a timestamp */
 	int64_t from, to;
+};
+
+/* The order of the rows by the leading segment: the first one that is not the same in all keys. */
+struct advice_order {
+	size_t lead; /* its place */
+	/* Pairs of its values that followed one another: all rows of the later one were written
+	 * later, or before, or neither. */
+	uint64_t rising, falling, mixed;
+	struct advice_spread pairs;
+	uint64_t runs; /* rows that do not have the value of the row before */
+	struct advice_run run, run_before;
+	bool cut; /* the present run began before the part did */
+	/* Runs drawn at random from those so far (Vitter's algorithm R), and how the later ones
+	 * compare with one of them. Reversed numbers have most neighbours in order, but not these.
+	 */
+	struct advice_run drawn[ADVICE_DRAWN];
+	uint64_t ended; /* runs so far */
+	uint64_t random, far_rising, far_falling;
 };
 
 /* A pattern of the heat maps. */
@@ -86,28 +108,28 @@ struct advice_stats {
 	uint64_t rows, cells, bytes;
 	/* Of a sample: its parts so far; 0: all rows were read. */
 	uint64_t parts;
-	struct advice_spread spread, pairs;   /* of the rows; of the pairs of first segments */
-	uint64_t depths[ADVICE_SEGMENTS + 1]; /* rows by number of segments; the last: or more */
+	struct advice_spread spread;	      /* of the rows */
+	uint64_t depths[ADVICE_SEGMENTS + 1]; /* rows by delimiters in the key; the last: or more */
+	struct advice_key depth_keys[ADVICE_SEGMENTS + 1]; /* of the first row of each */
 	struct advice_segment segments[ADVICE_SEGMENTS];
 	uint64_t buckets[WCS_KEYS_BUCKETS_MAX]; /* rows of each bucket of a salt */
-	/* Pairs of first segments that followed one another: all rows of the later one were written
-	 * later, or before, or neither. */
-	uint64_t rising, falling, mixed;
-	uint64_t up, down; /* pairs of rows whose key is the larger, or the smaller one */
+	struct advice_order order;
+	uint64_t up, down;     /* pairs of rows whose key is the larger, or the smaller one */
+	struct advice_run all; /* rows */
 	uint64_t personal; /* rows with SEGMENT_MAIL or SEGMENT_ADDRESS, and the first one's key */
 	struct advice_key personal_key;
 	struct advice_peak row_bytes, cell_bytes, columns, versions;
-	struct advice_traffic traffic[WCS_HEAT_PATTERNS];
+	struct advice_traffic traffic[WCS_HEAT_PATTERNS]; /* but for hot rows: */
+	struct advice_traffic hot_rows[WCS_HEAT_HOT_ROWS];
 	struct advice_row row;
 	struct advice_key before; /* the row before; of length 0: there is none */
-	struct advice_run run, run_before;
-	bool cut; /* the present run began before the part did */
+	bool apart;		  /* the present row begins a part: it does not follow that one */
 };
 
-/* Small tables with the same families. */
+/* Small tables with the same schema. */
 struct advice_alike {
 	char name[WCS_TABLE_NAME_MAX + 1]; /* of the first */
-	uint64_t families;		   /* hash of their names */
+	uint64_t schema;		   /* its hash */
 	uint64_t tables;
 };
 
@@ -130,7 +152,7 @@ enum advice_unit {
 	ADVICE_UNIT_BYTES,
 	ADVICE_UNIT_NUMBER
 };
-enum advice_scope { ADVICE_TABLE, ADVICE_SEGMENT, ADVICE_FAMILY, ADVICE_STORE };
+enum advice_scope { ADVICE_TABLE, ADVICE_SEGMENT, ADVICE_FAMILY, ADVICE_HOT_ROW, ADVICE_STORE };
 
 /* A finding; its text is in wcs_advice, or static. */
 struct advice_finding {
@@ -147,8 +169,8 @@ struct advice_rule {
 	const char *name;
 	enum advice_severity severity;
 	enum advice_scope scope;
-	/* Sets the value and the evidence. at: the index of the segment, family or group of tables.
-	 * false: the rule does not apply. */
+	/* Sets the value and the evidence. at: the index of the segment, family, hot row or group
+	 * of tables. false: the rule does not apply. */
 	bool (*find)(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
 	double threshold;      /* a larger value is a fault */
 	double next;	       /* a larger value breaks the next rule instead; 0: none does */
@@ -178,6 +200,7 @@ bool rules_personal(const struct wcs_advice *advice, size_t at, struct advice_fi
 bool rules_depths(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
 bool rules_order(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
 bool rules_time_first(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
+bool rules_number_first(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
 bool rules_salt_missing(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
 bool rules_salt_uneven(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
 bool rules_salt_idle(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);

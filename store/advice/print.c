@@ -35,7 +35,9 @@ static void print_sample(const struct wcs_advice *advice)
 	if (stats->parts == 0)
 		fputs("all rows were read", to);
 	else if (stats->parts == 1)
-		fputs("the first rows of a larger table", to);
+		fputs("the first rows of a larger table, which has no splits; rules about shares "
+		      "need all rows (rowfs-advise --whole)",
+		      to);
 	else
 		fprintf(to,
 			"a sample in %" PRIu64 " parts of a larger table: shares are right within "
@@ -44,8 +46,8 @@ static void print_sample(const struct wcs_advice *advice)
 			"(rowfs-advise --whole)",
 			stats->parts, ceil(100 * error_of(advice, NULL)));
 	if (is_unsorted(stats))
-		fputs("; the rows are not in the order of their keys, so writes-at-end and "
-		      "salt-missing were not looked for",
+		fputs("; the rows are not in the order of their keys, so writes-at-end, "
+		      "number-first, salt-missing and salt-idle were not looked for",
 		      to);
 	fputc('\n', to);
 }
@@ -162,10 +164,8 @@ static void print_evidence(const struct wcs_advice *advice, const struct advice_
 		print_string(to, key);
 	fputs("]", to);
 	if (finding->rule->scope != ADVICE_STORE)
-		fprintf(to, ",\"rows\":%" PRIu64 ",\"sample\":%s", stats->rows,
-			stats->parts > 0 ? "true" : "false");
-	if (finding->rule->scope != ADVICE_STORE)
-		fprintf(to, ",\"sorted\":%s", is_unsorted(stats) ? "false" : "true");
+		fprintf(to, ",\"rows\":%" PRIu64 ",\"sample\":%s,\"sorted\":%s", stats->rows,
+			stats->parts > 0 ? "true" : "false", is_unsorted(stats) ? "false" : "true");
 	if (finding->rule->scope != ADVICE_STORE && stats->parts > 1)
 		fprintf(to, ",\"parts\":%" PRIu64 ",\"error\":%.3f", stats->parts,
 			error_of(advice, finding->spread));

@@ -19,8 +19,8 @@
 
 static const struct advice_rule rules[] = {
 	/* ---- Traffic ---- */
-	{"hot-row", ADVICE_WARNING, ADVICE_TABLE, rules_hot_row, WCS_HEAT_HOT_ROW_SHARE / 100.0, 0,
-	 ADVICE_UNIT_SHARE, "of the operations of 6 hours went to one row",
+	{"hot-row", ADVICE_WARNING, ADVICE_HOT_ROW, rules_hot_row, WCS_HEAT_HOT_ROW_SHARE / 100.0,
+	 0, ADVICE_UNIT_SHARE, "of the operations of 6 hours went to one row",
 	 "No key design and no salt divides one row. If the row is written, make a row for "
 	 "each of a few writers, with the number of the writer as another last segment, and "
 	 "read these rows as one prefix; a counter becomes an intsum in each of them. If it "
@@ -44,19 +44,28 @@ static const struct advice_rule rules[] = {
 
 	/* ---- Order of the keys ---- */
 	{"writes-at-end", ADVICE_WARNING, ADVICE_TABLE, rules_order, RULES_ORDER, 0,
-	 ADVICE_UNIT_SHARE, "of the first segments, times or numbers, were written in their order",
+	 ADVICE_UNIT_SHARE,
+	 "of the first segments that differ, with times or numbers, were written in their order",
 	 "New rows come at one end of the table. Before the table moves to several machines, "
 	 "copy it to one whose keys begin with a segment that differs among the writers of a "
 	 "moment, or store a number with the codec reverse. On one machine this is no fault.",
 	 "time-first", BIGTABLE_SERIES},
 	{"time-first", ADVICE_NOTE, ADVICE_TABLE, rules_time_first, RULES_MOST, 0,
-	 ADVICE_UNIT_SHARE, "of the keys begin with a time",
+	 ADVICE_UNIT_SHARE, "of the keys have a time as the first segment that differs",
 	 "If rows are written at the time that their key has, all writes of a moment go to "
 	 "one range. Put the segment that queries always know first and the time last; for "
 	 "retention use a policy maxage instead of the key.",
 	 "time-first", BIGTABLE_SERIES},
+	{"number-first", ADVICE_NOTE, ADVICE_TABLE, rules_number_first, RULES_MOST, 0,
+	 ADVICE_UNIT_SHARE,
+	 "of the keys have a number as the first segment that differs, most one of their own",
+	 "If the numbers count up as rows are written, all writes of a moment go to one "
+	 "range: begin the keys with a segment that differs among the writers of a moment, or "
+	 "declare the codec reverse for the number. If they do not, leave it.",
+	 "time-first", BIGTABLE_SERIES},
 	{"salt-missing", ADVICE_NOTE, ADVICE_TABLE, rules_salt_missing, RULES_ORDER, 0,
-	 ADVICE_UNIT_SHARE, "of the keys, which have one segment, were written in their order",
+	 ADVICE_UNIT_SHARE,
+	 "of the keys, in which only the last segment differs, were written in their order",
 	 "The keys have no other segment that could come first. If queries know the whole "
 	 "number, declare the codec reverse for it. If they read ranges and the table moves "
 	 "to several machines, a salt with about one bucket for each machine spreads the "
@@ -69,9 +78,9 @@ static const struct advice_rule rules[] = {
 	 "hot-ranges-salt", ROWFS},
 	{"salt-idle", ADVICE_NOTE, ADVICE_TABLE, rules_salt_idle, 1, 0, ADVICE_UNIT_NUMBER,
 	 "buckets are read for each range of keys",
-	 "The keys begin with no time or number, and were not written in their order, so "
-	 "writes are spread without a salt. Copy the table to one with the same segments and "
-	 "no salt.",
+	 "The keys begin with no time or number, were not written in their order, and have no "
+	 "hot prefix, so writes are spread without a salt. Copy the table to one with the "
+	 "same segments and no salt.",
 	 "hot-ranges-salt", ROWFS},
 
 	/* ---- Form of the keys ---- */
@@ -149,13 +158,13 @@ static const struct advice_rule rules[] = {
 	 "to the end of the key as another segment.",
 	 "values-as-qualifiers", ROWFS},
 	{"many-versions", ADVICE_WARNING, ADVICE_TABLE, rules_versions, 1000, 0, ADVICE_UNIT_NUMBER,
-	 "versions are in one column, and its family has no policy",
+	 "versions are in one column, and no policy of its family is known",
 	 "The column keeps each version for good. Set maxversions=N or maxage=N in "
 	 ".families/F/gc; explain/POLICY beside it counts the cells that a policy would hide. "
 	 "If all versions matter, make each a row with the time as the last segment.",
 	 "families-by-retention", BIGTABLE_GARBAGE},
 	{"many-families", ADVICE_WARNING, ADVICE_TABLE, rules_families, 100, 0, ADVICE_UNIT_NUMBER,
-	 "families are in the table",
+	 "families or more are in the table",
 	 "Bigtable recommends at most 100. Join families that have the same policy and are "
 	 "read together: the old family's name becomes the beginning of the qualifier.",
 	 "families-by-retention", BIGTABLE_SCHEMA},

@@ -20,9 +20,17 @@ static bool share_of(const struct wcs_advice *advice, size_t at, enum segment_cl
 	return true;
 }
 
+/* Do most rows have a leading segment of their own? A prefix of several rows has a meaning. */
+static bool is_alone(const struct advice_stats *stats)
+{
+	return stats->rows < 2 * stats->order.runs;
+}
+
 bool rules_hashed(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
 {
-	return share_of(advice, at, SEGMENT_HASH, finding);
+	(void)at;
+	return advice->stats->order.lead == 0 && is_alone(advice->stats) &&
+	       share_of(advice, 0, SEGMENT_HASH, finding);
 }
 
 bool rules_binary(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
@@ -60,31 +68,55 @@ bool rules_personal(const struct wcs_advice *advice, size_t at, struct advice_fi
 bool rules_depths(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
 {
 	const struct advice_stats *stats = advice->stats;
-	uint64_t most = 0;
+	size_t most = 0, next = 0;
 
 	(void)at;
+	for (size_t i = 1; i <= ADVICE_SEGMENTS; i++)
+		most = stats->depths[i] > stats->depths[most] ? i : most;
 	for (size_t i = 0; i <= ADVICE_SEGMENTS; i++)
-		if (stats->depths[i] > most)
-			most = stats->depths[i];
+		if (i != most && (next == most || stats->depths[i] > stats->depths[next]))
+			next = i;
 	if (stats->rows < ADVICE_ROWS)
 		return false;
-	finding->value = 1 - (double)most / (double)stats->rows;
+	finding->value = 1 - (double)stats->depths[most] / (double)stats->rows;
 	finding->spread = &stats->spread;
+	finding->key = &stats->depth_keys[next];
 	return true;
 }
 
 /* ---- Order ------------------------------------------------------------------------------- */
 
-/* The share of neighbouring first segments that were written in the order of the keys, or in the
- * opposite one; 0: not known, as of rows that are in no order of their keys. */
+static uint64_t pairs_of(const struct advice_stats *stats)
+{
+	return stats->order.rising + stats->order.falling + stats->order.mixed;
+}
+
+/* Do the rows come in the order of their keys, or in the opposite one? */
+static bool is_sorted(const struct advice_stats *stats)
+{
+	return stats->up == 0 || stats->down == 0;
+}
+
+/* Do the timestamps tell the order of the writes? Those of a load tell that of the load. */
+static bool is_order_known(const struct advice_stats *stats)
+{
+	return pairs_of(stats) >= ADVICE_ROWS && is_sorted(stats) &&
+	       stats->all.to - stats->all.from >= RULES_LOAD;
+}
+
+/* The share of neighbouring leading segments that were written in the order of the keys, or in the
+ * opposite one; 0: not known, or those far from each other were not. */
 static double order_of(const struct advice_stats *stats)
 {
-	uint64_t pairs = stats->rising + stats->falling + stats->mixed;
-	uint64_t most = stats->rising > stats->falling ? stats->rising : stats->falling;
+	const struct advice_order *order = &stats->order;
+	bool rises = order->rising > order->falling;
+	uint64_t most = rises ? order->rising : order->falling;
+	uint64_t far = rises ? order->far_rising : order->far_falling;
 
-	if (pairs < ADVICE_ROWS || (stats->up > 0 && stats->down > 0))
+	if (!is_order_known(stats) ||
+	    (double)far < RULES_FAR * (double)(order->far_rising + order->far_falling))
 		return 0;
-	return (double)most / (double)pairs;
+	return (double)most / (double)pairs_of(stats);
 }
 
 /* How sure a sample must be: that a share exceeds its limit, or that it does not. */
@@ -98,59 +130,72 @@ static bool exceeds(const struct wcs_advice *advice, double share, double limit,
 	return share > (sure == SURELY ? limit + error : limit - error);
 }
 
-/* Do most keys begin with a time, or with a number? A codec that reverses its bytes makes
- * neither. */
-static bool begins(const struct wcs_advice *advice, enum segment_class class, enum surely sure)
+/* Is more than that share of the leading segments times, or numbers? A codec that reverses its
+ * bytes makes neither. */
+static bool begins(const struct wcs_advice *advice, enum segment_class class, double limit,
+		   enum surely sure)
 {
 	struct advice_finding finding;
 
-	return share_of(advice, 0, class, &finding) &&
-	       exceeds(advice, finding.value, RULES_MOST, finding.spread, sure);
+	return share_of(advice, advice->stats->order.lead, class, &finding) &&
+	       exceeds(advice, finding.value, limit, finding.spread, sure);
 }
 
-static bool begins_in_order(const struct wcs_advice *advice, enum surely sure)
+static bool begins_in_order(const struct wcs_advice *advice, double limit, enum surely sure)
 {
-	return begins(advice, SEGMENT_TIME, sure) || begins(advice, SEGMENT_NUMBER, sure);
+	return begins(advice, SEGMENT_TIME, limit, sure) ||
+	       begins(advice, SEGMENT_NUMBER, limit, sure);
 }
 
 static bool is_in_order(const struct wcs_advice *advice, enum surely sure)
 {
-	return exceeds(advice, order_of(advice->stats), RULES_ORDER, &advice->stats->pairs, sure);
+	return exceeds(advice, order_of(advice->stats), RULES_ORDER, &advice->stats->order.pairs,
+		       sure);
 }
 
 bool rules_order(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
 {
 	(void)at;
-	if (wcs_keys_salted(advice->keys) || !begins_in_order(advice, SURELY))
+	if (wcs_keys_salted(advice->keys) || (!begins_in_order(advice, RULES_MOST, SURELY) &&
+					      !begins(advice, SEGMENT_COUNTED, RULES_MOST, SURELY)))
 		return false;
 	finding->value = order_of(advice->stats);
-	finding->spread = &advice->stats->pairs;
+	finding->spread = &advice->stats->order.pairs;
 	finding->key = &advice->stats->before;
+	finding->segment = advice->stats->order.lead + 1;
 	return true;
 }
 
 /* Silent where rules_order has more to say. */
 bool rules_time_first(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
 {
+	(void)at;
 	if (wcs_keys_salted(advice->keys) || is_in_order(advice, SURELY))
 		return false;
-	return share_of(advice, at, SEGMENT_TIME, finding);
+	return share_of(advice, advice->stats->order.lead, SEGMENT_TIME, finding);
+}
+
+/* Silent where the order of the writes is known. */
+bool rules_number_first(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
+{
+	const struct advice_stats *stats = advice->stats;
+
+	(void)at;
+	return !wcs_keys_salted(advice->keys) && is_alone(stats) && is_sorted(stats) &&
+	       !is_order_known(stats) &&
+	       share_of(advice, stats->order.lead, SEGMENT_NUMBER, finding);
 }
 
 /* ---- Salt -------------------------------------------------------------------------------- */
 
-/* The keys have one segment, so no other one can come first. */
+/* Nothing is behind the leading segment, so no other one can come first. */
 bool rules_salt_missing(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
 {
 	const struct advice_stats *stats = advice->stats;
-	double alone = (double)stats->depths[0] / (double)stats->rows;
+	double last = (double)stats->depths[stats->order.lead] / (double)stats->rows;
 
-	if (!exceeds(advice, alone, RULES_MOST, &stats->spread, SURELY) ||
-	    !rules_order(advice, at, finding))
-		return false;
-	if (stats->traffic[WCS_HEAT_SEQUENTIAL].share > finding->value)
-		finding->value = stats->traffic[WCS_HEAT_SEQUENTIAL].share;
-	return true;
+	return exceeds(advice, last, RULES_MOST, &stats->spread, SURELY) &&
+	       rules_order(advice, at, finding);
 }
 
 /* The fullest bucket's rows, as a multiple of its fair share. Rows that follow one another are
@@ -171,14 +216,16 @@ bool rules_salt_uneven(const struct wcs_advice *advice, size_t at, struct advice
 	return true;
 }
 
-/* The buckets, where the order of the keys is not that of the writes. */
+/* The buckets, where the order of the keys is not that of the writes, and no prefix is hot. */
 bool rules_salt_idle(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
 {
 	const struct advice_stats *stats = advice->stats;
 
 	(void)at;
-	if (!wcs_keys_salted(advice->keys) || stats->rows < ADVICE_ROWS ||
-	    begins_in_order(advice, SURELY_NOT) || is_in_order(advice, SURELY_NOT))
+	if (!wcs_keys_salted(advice->keys) || !is_order_known(stats) ||
+	    begins_in_order(advice, RULES_FEW, SURELY_NOT) || is_in_order(advice, SURELY_NOT) ||
+	    stats->traffic[WCS_HEAT_HOT_PREFIX].share > 0 ||
+	    stats->traffic[WCS_HEAT_SEQUENTIAL].share > 0)
 		return false;
 	finding->value = advice->keys->buckets;
 	return true;

@@ -17,7 +17,8 @@ static struct wcs_slice unsalted(const struct wcs_advice *advice, struct wcs_sli
 			: bound;
 }
 
-/* The segments that both keys begin with; where there is none, the bytes; without these, a. */
+/* The segments that both keys begin with; where there is none, the bytes, unless a codec shows them
+ * as others; without these, a. */
 static struct wcs_slice prefix_of(const struct wcs_advice *advice, struct wcs_slice a,
 				  struct wcs_slice b)
 {
@@ -26,17 +27,29 @@ static struct wcs_slice prefix_of(const struct wcs_advice *advice, struct wcs_sl
 
 	if (end && end > (const char *)a.data)
 		shared = (size_t)(end - (const char *)a.data);
+	else if (wcs_keys_coded(advice->keys, 0))
+		shared = 0;
 	return (struct wcs_slice){a.data, shared > 0 ? shared : a.len};
+}
+
+/* Where a finding goes: hot rows come the hottest first. */
+static struct advice_traffic *traffic_for(struct advice_stats *stats, enum wcs_heat_pattern pattern)
+{
+	size_t i = 0;
+
+	if (pattern != WCS_HEAT_HOT_ROW)
+		return &stats->traffic[pattern];
+	while (i + 1 < WCS_HEAT_HOT_ROWS && stats->hot_rows[i].share > 0)
+		i++;
+	return &stats->hot_rows[i];
 }
 
 static void set_traffic(struct wcs_advice *advice, const struct wcs_heat_map *map,
 			const struct wcs_heat_finding *finding)
 {
-	struct advice_traffic *traffic = &advice->stats->traffic[finding->pattern];
+	struct advice_traffic *traffic = traffic_for(advice->stats, finding->pattern);
 	struct wcs_slice start = map->ranges[finding->first].start;
 
-	if (traffic->share > 0)
-		return; /* of a hotter row */
 	traffic->share = finding->share / 100.0;
 	if (finding->pattern == WCS_HEAT_HOT_PREFIX)
 		start = prefix_of(advice, unsalted(advice, start),
@@ -66,28 +79,27 @@ int wcs_advice_traffic(struct wcs_advice *advice, const struct wcs_heat_map *ope
 	return rc == 0 ? add_map(advice, writes, true) : rc;
 }
 
-static bool traffic_of(const struct wcs_advice *advice, enum wcs_heat_pattern pattern,
-		       struct advice_finding *finding)
+static bool traffic_of(const struct advice_traffic *traffic, struct advice_finding *finding)
 {
-	finding->value = advice->stats->traffic[pattern].share;
-	finding->key = &advice->stats->traffic[pattern].key;
+	finding->value = traffic->share;
+	finding->key = &traffic->key;
 	return true;
 }
 
 bool rules_hot_row(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
 {
-	(void)at;
-	return traffic_of(advice, WCS_HEAT_HOT_ROW, finding);
+	return traffic_of(&advice->stats->hot_rows[at], finding);
 }
 
 bool rules_hot_prefix(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
 {
 	(void)at;
-	return traffic_of(advice, WCS_HEAT_HOT_PREFIX, finding);
+	return traffic_of(&advice->stats->traffic[WCS_HEAT_HOT_PREFIX], finding);
 }
 
 bool rules_hot_end(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
 {
 	(void)at;
-	return !wcs_keys_salted(advice->keys) && traffic_of(advice, WCS_HEAT_SEQUENTIAL, finding);
+	return !wcs_keys_salted(advice->keys) &&
+	       traffic_of(&advice->stats->traffic[WCS_HEAT_SEQUENTIAL], finding);
 }

@@ -177,7 +177,8 @@ static int axis_take(struct heat_axis *next, const struct heat_axis *axis,
 	if (rc == 0 && weight > 0) { /* else it is idle; a count adds it again */
 		room *= weight / total;
 		heat_rows_reduce(&rows,
-				 room < HEAT_TABLE_RANGES ? 1 + (size_t)room : HEAT_TABLE_RANGES);
+				 room < HEAT_TABLE_RANGES ? 1 + (size_t)room : HEAT_TABLE_RANGES,
+				 true);
 		heat_axis_add(next, part->table, part->delimiter, &rows);
 	}
 	heat_rows_free(&rows);

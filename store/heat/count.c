@@ -4,6 +4,7 @@
  * summary of the most frequent keys and a sample. Rows of batches and scans are cheap. Once the
  * sample is full, only every 32nd of them, on average, goes to the summary and the sample, for 32.
  */
+#include "lib/random.h"
 #include "store/heat/heat_private.h"
 
 #include <stdlib.h>
@@ -46,18 +47,6 @@ static struct heat_shard *shard_enter(struct heat *heat, const struct wcs_table 
 	}
 }
 
-/* xorshift64* (Vigna, "An experimental exploration of Marsaglia's xorshift generators", 2016). */
-static uint64_t shard_random(struct heat_shard *shard)
-{
-	uint64_t x = shard->random;
-
-	x ^= x >> 12;
-	x ^= x << 25;
-	x ^= x >> 27;
-	shard->random = x;
-	return x * UINT64_C(0x2545f4914f6cdd1d);
-}
-
 static void shard_sample(struct heat_sample *sample, uint32_t table, struct wcs_slice key)
 {
 	sample->table = table;
@@ -77,10 +66,11 @@ static void shard_offer(struct heat_shard *shard, uint32_t table, struct wcs_sli
 	for (; ops > 0 && shard->sample_count < HEAT_SAMPLES; ops--)
 		shard_sample(&shard->samples[shard->sample_count++], table, key);
 	ops *= HEAT_SAMPLES; /* divided by those seen: the samples to replace, on average */
-	taken = ops / shard->seen + ((shard_random(shard) >> 8) % shard->seen < ops % shard->seen);
+	taken = ops / shard->seen +
+		((random_next(&shard->random) >> 8) % shard->seen < ops % shard->seen);
 	for (; taken > 0; taken--)
-		shard_sample(&shard->samples[(shard_random(shard) >> 8) % HEAT_SAMPLES], table,
-			     key);
+		shard_sample(&shard->samples[(random_next(&shard->random) >> 8) % HEAT_SAMPLES],
+			     table, key);
 }
 
 /* Are rows of batches and scans offered one by one? */
@@ -89,18 +79,28 @@ static bool shard_offers_all(const struct heat_shard *shard)
 	return shard->sample_count < HEAT_SAMPLES;
 }
 
-/* Offers a key out of several, if it is its turn. */
+/* The rows up to the next one that is offered for HEAT_SEVERAL: each is as likely as any other. */
+static uint64_t shard_skip(struct heat_shard *shard)
+{
+	uint64_t rows = 1;
+
+	while ((random_next(&shard->random) >> 32) % HEAT_SEVERAL != 0)
+		rows++;
+	return rows;
+}
+
+/* Offers the key of a batch, if it is its turn. */
 static void shard_offer_several(struct heat_shard *shard, uint32_t table, struct wcs_slice key,
-				const struct heat_counts *counts, uint64_t rows)
+				const struct heat_counts *counts)
 {
 	struct heat_counts several = {counts->reads * HEAT_SEVERAL, counts->writes * HEAT_SEVERAL,
 				      counts->bytes * HEAT_SEVERAL, 0, 0};
 
-	if (shard->owed > rows) {
-		shard->owed -= rows;
+	if (shard->owed > 1) {
+		shard->owed--;
 		return;
 	}
-	shard->owed = 1 + (shard_random(shard) >> 8) % (2 * HEAT_SEVERAL - 1);
+	shard->owed = shard_skip(shard);
 	shard_offer(shard, table, key, &several);
 }
 
@@ -175,7 +175,7 @@ void heat_count_mutations(struct wcs_table *table, const struct wcs_entry *entri
 		if (count < HEAT_SEVERAL || shard_offers_all(shard))
 			shard_offer(shard, table->id, key, &counts);
 		else
-			shard_offer_several(shard, table->id, key, &counts, 1);
+			shard_offer_several(shard, table->id, key, &counts);
 	}
 	pthread_mutex_unlock(&shard->lock);
 }
@@ -190,29 +190,32 @@ static struct wcs_slice scan_copy(unsigned char *to, struct wcs_slice key)
 	return (struct wcs_slice){to, key.len};
 }
 
-/* Counts the rows that the scan read in its range. key: its last row, or data NULL. Then, if it
- * enters another one, puts the scan into the range of that key. */
+/* Counts the rows that the scan read in its range. enters: the key begins another range; else it is
+ * the row to sample. data NULL: neither. */
 static void scan_flush(struct heat *heat, struct wcs_scan *of, struct wcs_slice key, bool enters)
 {
 	struct heat_scan *scan = of->heat;
-	const struct heat_counts one = {.reads = 1}, all = {.reads = scan->rows};
+	const struct heat_counts one = {.reads = scan->weight}, all = {.reads = scan->rows};
 	const struct heat_part *part;
 	struct heat_shard *shard = shard_enter(heat, of->table, &part);
 	size_t at = scan->range;
 
 	scan->rows = 0;
+	if (scan->left == 0)
+		scan->left = HEAT_SEVERAL;
 	if (shard == NULL)
 		return;
 	if (all.reads > 0) {
 		if (scan->axis != heat->axis->number)
 			at = heat_axis_find(heat->axis, part, scan->start);
 		heat_counts_add(&shard->counts[at], &all);
-		if (key.data != NULL && scan->most == 1)
-			shard_offer(shard, of->table->id, key, &one);
-		else if (key.data != NULL)
-			shard_offer_several(shard, of->table->id, key, &one, all.reads);
 	}
-	scan->most = shard_offers_all(shard) ? 1 : HEAT_SEVERAL;
+	if (key.data != NULL && !enters && scan->weight > 0)
+		shard_offer(shard, of->table->id, key, &one);
+	if (!enters || scan->weight == 0) {
+		scan->weight = shard_offers_all(shard) ? 1 : HEAT_SEVERAL;
+		scan->left = scan->weight == 1 ? 1 : shard_skip(shard);
+	}
 	if (enters) {
 		at = heat_axis_find(heat->axis, part, key);
 		scan->axis = heat->axis->number;
@@ -233,8 +236,7 @@ void heat_count_scanned(struct wcs_scan *scan, const struct wcs_keys *keys, stru
 		scan->heat = malloc(sizeof(*scan->heat));
 		if (scan->heat == NULL)
 			return;
-		scan->heat->rows = 0;
-		scan->heat->most = HEAT_SEVERAL;
+		scan->heat->rows = scan->heat->left = scan->heat->weight = 0;
 		scan->heat->axis = UINT64_MAX;
 		scan->heat->start = scan->heat->end = (struct wcs_slice){"", 0}; /* no range */
 	}
@@ -242,7 +244,8 @@ void heat_count_scanned(struct wcs_scan *scan, const struct wcs_keys *keys, stru
 	if (heat_compare_ends(key, scan->heat->end) >= 0 ||
 	    wcs_slice_compare(key, scan->heat->start) < 0)
 		scan_flush(heat, scan, key, true);
-	if (++scan->heat->rows >= scan->heat->most)
+	scan->heat->rows++;
+	if (--scan->heat->left == 0)
 		scan_flush(heat, scan, key, false);
 }
 

@@ -105,11 +105,9 @@ static int drained_init(struct drained *drained, struct heat *heat)
 /* The shortest beginning of key b that is behind key a: whole segments, where they are. */
 static struct wcs_slice fold_bound(struct wcs_slice a, struct wcs_slice b, unsigned char delimiter)
 {
-	const unsigned char *x = a.data, *y = b.data;
-	size_t len = 0;
+	const unsigned char *y = b.data;
+	size_t len = wcs_slice_shared(a, b);
 
-	while (len < a.len && len < b.len && x[len] == y[len])
-		len++;
 	if (len < b.len)
 		len++;
 	while (len < b.len && y[len] != delimiter)

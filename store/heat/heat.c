@@ -38,21 +38,30 @@ static int heat_write(struct heat *heat, int64_t slot, struct heat_record *seen)
 	return rc;
 }
 
+/* Completes the records of the time before the open, once. Lock: folding. */
+static void heat_begin_once(struct heat *heat)
+{
+	if (!heat->begun)
+		heat_keep_begin(heat, heat->since);
+	heat->begun = true;
+}
+
 static int heat_fold(struct heat *heat)
 {
 	struct heat_record seen = {.count = 0};
 	int64_t now, slot, last;
 	struct heat_live live;
 	uint64_t ops;
-	int rc;
+	int rc, taken;
 
 	pthread_mutex_lock(&heat->folding);
+	heat_begin_once(heat);
 	now = store_now(heat->store);
 	last = heat->folded;
 	slot = heat_slot(heat, now);
 	heat_live_read(&live, heat->store);
 	pthread_mutex_lock(&heat->lock);
-	rc = heat_fold_take(heat, &seen, &ops);
+	rc = taken = heat_fold_take(heat, &seen, &ops);
 	if (rc == 0 && (ops > 0 || heat_axis_full(heat->axis)))
 		rc = heat_axis_divide(heat, &live, &seen, ops,
 				      slot != last / MINUTE || now / MINUTE != slot ? DECAY : 1);
@@ -63,7 +72,7 @@ static int heat_fold(struct heat *heat)
 	heat->folded = now;
 	heat_keep_up(heat, last < now ? last : now, now);
 	pthread_mutex_unlock(&heat->folding);
-	return rc;
+	return taken != 0 ? taken : rc;
 }
 
 int wcs_heat_fold(struct wcs_store *store)
@@ -96,7 +105,7 @@ static void *heat_main(void *arg)
 	struct heat *heat = arg;
 
 	pthread_mutex_lock(&heat->folding);
-	heat_keep_up(heat, 0, heat->since);
+	heat_begin_once(heat);
 	pthread_mutex_unlock(&heat->folding);
 	while (heat_wait(heat))
 		heat_fold(heat);

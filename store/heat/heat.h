@@ -6,8 +6,7 @@
  * cells and value bytes that mutations write, in fixed memory. Once a minute a thread folds the
  * counts into records, which the engine keeps if it is local and takes them, else memory does, in a
  * shorter form and until the store is closed. Not counted are gets of cells that do not exist,
- * wcs_key_get, drops, and requests that the kernel answers from its
- * caches.
+ * wcs_key_get, drops, and requests that the kernel answers from its caches.
  *
  * Ranges are of stored keys (with their salt), because the store's load lies in their order.
  */
@@ -45,9 +44,10 @@ struct wcs_heat_range {
 struct wcs_heat_map {
 	enum wcs_heat_window window;
 	enum wcs_heat_metric metric;
-	int64_t start;	  /* of the first column, microseconds since 1970; a multiple of the
-			   * window's step */
-	int64_t step;	  /* of a column, microseconds; the last one may be under way */
+	unsigned char delimiter; /* of the table's keys */
+	int64_t start;		 /* of the first column, microseconds since 1970; a multiple of the
+				  * window's step */
+	int64_t step;		 /* of a column, microseconds; the last one may be under way */
 	int64_t counting; /* the first moment known to be counted in the window; before it, and
 			   * while no process counted, values are 0 because nothing counted */
 	size_t columns;

@@ -31,8 +31,9 @@ void heat_count_move(struct wcs_table *table, struct wcs_slice row, int64_t bega
 /* The rows of a scan that are not counted yet: they are in one range. */
 struct heat_scan {
 	uint64_t rows;
-	uint64_t most; /* so many are counted at once */
-	uint64_t axis; /* the number of the axis with the range at that index */
+	uint64_t left;	 /* further ones up to the one that is offered */
+	uint64_t weight; /* the rows that it is offered for; 0: none was chosen yet */
+	uint64_t axis;	 /* the number of the axis with the range at that index */
 	size_t range;
 	struct wcs_slice start, end; /* of the range, in bytes; end.data NULL: the table's */
 	unsigned char bytes[2][WCS_ROW_KEY_MAX + 1];

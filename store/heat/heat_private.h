@@ -64,6 +64,7 @@ struct heat_spans {
 	size_t count, room;
 };
 int heat_spans_add(struct heat_spans *spans, const struct heat_span *span);
+uint64_t heat_spans_ops(const struct heat_spans *spans);
 void heat_spans_free(struct heat_spans *spans);
 /* Is it a span or range of one row? */
 bool heat_is_row(struct wcs_slice start, struct wcs_slice end);
@@ -86,11 +87,19 @@ int heat_rows_init(struct heat_rows *rows, unsigned char delimiter);
 void heat_rows_free(struct heat_rows *rows);
 /* Divides rows at the bounds of the spans, and adds their operations times scale to the weights. */
 int heat_rows_add(struct heat_rows *rows, const struct heat_spans *spans, double scale);
-/* The number of rows, in which one with a start over HEAT_BOUND bytes counts as several. */
+/* A row with a start over HEAT_BOUND bytes counts as so many. */
+static inline size_t heat_bound_size(struct wcs_slice start)
+{
+	return 1 + start.len / HEAT_BOUND;
+}
+/* The number of rows, counted so. */
 size_t heat_rows_size(const struct heat_rows *rows);
 /* Joins neighbours until that is at most `limit`. Rows have about equal weight then; a heavy one
- * stays for itself, and bounds with fewer delimiters stay rather than others. */
-void heat_rows_reduce(struct heat_rows *rows, size_t limit);
+ * stays for itself, and bounds with fewer delimiters stay rather than others. ends: an empty first
+ * or last row, before the first key seen and behind the last, also stays for itself, if there is
+ * room.
+ */
+void heat_rows_reduce(struct heat_rows *rows, size_t limit, bool ends);
 /* Changes the weights so that rows of about equal weight show a busy prefix as a band among those
  * beside it: by traffic alone it would fill most rows, and all would look alike. A row of the store
  * that has three parts in `limit` of all keeps its weight. -ENOMEM. */
@@ -177,10 +186,11 @@ struct heat {
 	/* Locks, in the order in which they are taken. Counting takes none that is held while the
 	 * engine is called. */
 	pthread_mutex_t mapping; /* one map is made at a time */
-	pthread_mutex_t folding; /* one fold is made at a time; guards folded */
+	pthread_mutex_t folding; /* one fold is made at a time; guards folded and begun */
 	pthread_mutex_t lock;	 /* guards stop and axis; then those of shards, by number */
 	pthread_mutex_t keeping; /* guards kept */
 	int64_t folded;		 /* the last fold, microseconds since 1970 */
+	bool begun;		 /* the time before the open has its records */
 	bool stop;
 	/* Changed with the lock and those of all shards; read with any of them. */
 	struct heat_axis *axis;
@@ -219,6 +229,8 @@ void heat_record_free(struct heat_record *record);
 /* The bytes of the record; *bytes is the caller's. */
 int heat_record_encode(const struct heat_record *record, int64_t slot, unsigned char **bytes,
 		       size_t *len);
+/* The slot of the bytes; -1: they are no record. */
+int64_t heat_record_slot(const unsigned char *bytes, size_t len);
 /* The bytes that the spans of one table take. */
 size_t heat_record_size(const struct heat_spans *spans);
 /* Adds the tables of the bytes, or the one wanted (0: all). -EIO: they are none of that slot. */
@@ -259,8 +271,10 @@ int heat_keep_read(struct heat *heat, enum wcs_heat_window window, int64_t slot,
 /* Makes the record fit and keeps it. -ENOMEM. */
 int heat_keep_write(struct heat *heat, enum wcs_heat_window window, int64_t slot,
 		    struct heat_record *record);
-/* Writes the records of coarser windows whose time ended between two moments (microseconds since
- * 1970). since 0: only those that are missing. */
+/* The store was opened: writes the records of coarser windows whose time ended while it was closed.
+ * now: in microseconds since 1970. */
+void heat_keep_begin(struct heat *heat, int64_t now);
+/* Writes the records of coarser windows whose time ended between two moments. */
 void heat_keep_up(struct heat *heat, int64_t since, int64_t now);
 bool heat_keep_init(struct heat *heat);
 void heat_keep_free(struct heat *heat);

@@ -122,17 +122,20 @@ static int keep_read_one(struct heat *heat, enum wcs_heat_window window, int64_t
 	return rc;
 }
 
+static int keep_read(struct heat *heat, enum wcs_heat_window window, int64_t slot, uint32_t wanted,
+		     bool all, struct heat_record *record);
+
 /* Joins the records of the finer window's slots. */
 static int keep_compose(struct heat *heat, enum wcs_heat_window window, int64_t slot,
-			uint32_t wanted, struct heat_record *record)
+			uint32_t wanted, bool all, struct heat_record *record)
 {
 	struct heat_record parts[10] = {{.count = 0}};
 	size_t count = (size_t)(windows[window].step / windows[window - 1].step), found = 0;
 	int rc = 0;
 
 	for (size_t i = 0; i < count && rc == 0; i++) {
-		rc = heat_keep_read(heat, window - 1, slot * (int64_t)count + (int64_t)i, wanted,
-				    &parts[i]);
+		rc = keep_read(heat, window - 1, slot * (int64_t)count + (int64_t)i, wanted, all,
+			       &parts[i]);
 		found += rc == 0;
 		if (rc == -ENOENT)
 			rc = 0;
@@ -144,8 +147,9 @@ static int keep_compose(struct heat *heat, enum wcs_heat_window window, int64_t 
 	return rc;
 }
 
-int heat_keep_read(struct heat *heat, enum wcs_heat_window window, int64_t slot, uint32_t wanted,
-		   struct heat_record *record)
+/* all: a slot without a record is composed also where the finer window no longer shows it. */
+static int keep_read(struct heat *heat, enum wcs_heat_window window, int64_t slot, uint32_t wanted,
+		     bool all, struct heat_record *record)
 {
 	int rc = keep_read_one(heat, window, slot, wanted, record);
 	int64_t kept;
@@ -154,9 +158,15 @@ int heat_keep_read(struct heat *heat, enum wcs_heat_window window, int64_t slot,
 		return rc;
 	kept = store_now(heat->store) -
 	       (int64_t)windows[window - 1].columns * heat_window_step(window - 1);
-	if ((slot + 1) * heat_window_step(window) < kept)
+	if (!all && (slot + 1) * heat_window_step(window) < kept)
 		return rc;
-	return keep_compose(heat, window, slot, wanted, record);
+	return keep_compose(heat, window, slot, wanted, all, record);
+}
+
+int heat_keep_read(struct heat *heat, enum wcs_heat_window window, int64_t slot, uint32_t wanted,
+		   struct heat_record *record)
+{
+	return keep_read(heat, window, slot, wanted, false, record);
 }
 
 /* ---- Writing ----------------------------------------------------------------------------- */
@@ -197,7 +207,7 @@ static void keep_end_slot(struct heat *heat, enum wcs_heat_window window, int64_
 	struct heat_record record = {.count = 0};
 	int rc = again ? -ENOENT : keep_read_one(heat, window, slot, 0, &record);
 
-	if (rc == -ENOENT && keep_compose(heat, window, slot, 0, &record) == 0)
+	if (rc == -ENOENT && keep_compose(heat, window, slot, 0, true, &record) == 0)
 		heat_keep_write(heat, window, slot, &record);
 	heat_record_free(&record);
 }
@@ -210,11 +220,39 @@ static void keep_end_slots(struct heat *heat, enum wcs_heat_window window, int64
 	int64_t kept = now - (int64_t)windows[window - 1].columns * finer; /* by the finer window */
 
 	for (int64_t slot = (since > kept ? since : kept) / step; slot < now / step; slot++)
-		keep_end_slot(heat, window, slot, since > 0 && slot * step >= kept);
+		keep_end_slot(heat, window, slot, slot * step >= kept);
 }
 
 void heat_keep_up(struct heat *heat, int64_t since, int64_t now)
 {
 	keep_end_slots(heat, WCS_HEAT_4D, since, now);
 	keep_end_slots(heat, WCS_HEAT_28D, since, now);
+}
+
+/* Writes the records of a window that are missing although a finer one has some of their time. */
+static void keep_complete(struct heat *heat, enum wcs_heat_window window,
+			  enum wcs_heat_window finer, int64_t now)
+{
+	int64_t step = heat_window_step(window), end = now / step, before = -1;
+	uint16_t first = windows[finer].first;
+
+	for (uint16_t number = first; number <= first + windows[finer].columns; number++) {
+		unsigned char *bytes = NULL;
+		int64_t slot = -1;
+		size_t len;
+
+		if (keep_get(heat, number, &bytes, &len) == 0)
+			slot = heat_record_slot(bytes, len) * heat_window_step(finer) / step;
+		free(bytes);
+		if (slot != before && slot < end && slot >= end - windows[window].columns)
+			keep_end_slot(heat, window, slot, false);
+		before = slot; /* neighbours are mostly of the same */
+	}
+}
+
+void heat_keep_begin(struct heat *heat, int64_t now)
+{
+	keep_complete(heat, WCS_HEAT_4D, WCS_HEAT_6H, now);
+	keep_complete(heat, WCS_HEAT_28D, WCS_HEAT_6H, now);
+	keep_complete(heat, WCS_HEAT_28D, WCS_HEAT_4D, now);
 }

@@ -36,11 +36,9 @@ static int map_read(struct making *making, int64_t slot, struct heat_record *rec
 /* A busy time shall not hide the ranges of a calm one, nor the other way round. */
 static double map_scale(const struct heat_spans *spans)
 {
-	double ops = 0;
+	uint64_t ops = heat_spans_ops(spans);
 
-	for (size_t i = 0; i < spans->count; i++)
-		ops += (double)heat_counts_ops(&spans->spans[i].counts);
-	return ops > 0 ? 1e6 / sqrt(ops) : 0;
+	return ops > 0 ? 1e6 / sqrt((double)ops) : 0;
 }
 
 static int map_divide(struct making *making, size_t rows_max)
@@ -56,12 +54,12 @@ static int map_divide(struct making *making, size_t rows_max)
 					   map_scale(&record.tables[0].spans));
 		heat_record_free(&record);
 		if (rc == 0 && heat_rows_size(&making->rows) > 4 * (size_t)WCS_HEAT_ROWS_MAX)
-			heat_rows_reduce(&making->rows, 2 * (size_t)WCS_HEAT_ROWS_MAX);
+			heat_rows_reduce(&making->rows, 2 * (size_t)WCS_HEAT_ROWS_MAX, true);
 	}
 	if (rc >= 0)
 		rc = heat_rows_spread(&making->rows, rows_max);
 	if (rc >= 0)
-		heat_rows_reduce(&making->rows, rows_max);
+		heat_rows_reduce(&making->rows, rows_max, false);
 	return rc < 0 ? rc : 0;
 }
 
@@ -89,8 +87,7 @@ static int map_fill(struct making *making, struct wcs_heat_map *map)
 		int64_t slot = making->first + (int64_t)column * making->joined;
 
 		memset(making->counts, 0, map->rows * sizeof(*making->counts));
-		for (int64_t i = 0; i < making->joined && slot <= making->last && rc >= 0;
-		     i++, slot++) {
+		for (int64_t i = 0; i < making->joined && rc >= 0; i++, slot++) {
 			struct heat_record record = {.count = 0};
 
 			rc = map_read(making, slot, &record);
@@ -120,7 +117,7 @@ static int map_ranges(struct making *making, struct wcs_heat_map *map)
 
 	for (size_t i = 0; i < map->rows; i++)
 		len += making->rows.rows[i].start.len;
-	map->ranges = calloc(1, map->rows * sizeof(*map->ranges) + len);
+	map->ranges = calloc(1, map->rows * sizeof(*map->ranges) + len + 1);
 	if (map->ranges == NULL)
 		return -ENOMEM;
 	bytes = (unsigned char *)(map->ranges + map->rows);
@@ -176,7 +173,7 @@ int wcs_heat_map(struct wcs_table *table, enum wcs_heat_window window, enum wcs_
 	struct wcs_heat_map *map;
 	int rc = wcs_heat_fold(table->store);
 
-	if (rc == -EOPNOTSUPP)
+	if (rc == -EOPNOTSUPP || rc == -ENOMEM)
 		return rc;
 	map = calloc(1, sizeof(*map));
 	if (map == NULL)
@@ -186,11 +183,15 @@ int wcs_heat_map(struct wcs_table *table, enum wcs_heat_window window, enum wcs_
 	making.found = making.last + 1;
 	if (columns_max > 0)
 		making.joined = (columns + (int64_t)columns_max - 1) / (int64_t)columns_max;
+	/* All columns are equal, and none reaches into the future. */
+	while (columns % making.joined != 0)
+		making.joined++;
 	*map = (struct wcs_heat_map){.window = window,
 				     .metric = metric,
+				     .delimiter = table->delimiter,
 				     .start = making.first * step,
 				     .step = step * making.joined};
-	map->columns = (size_t)((columns + making.joined - 1) / making.joined);
+	map->columns = (size_t)(columns / making.joined);
 	pthread_mutex_lock(&heat->mapping);
 	rc = heat_rows_init(&making.rows, table->delimiter);
 	if (rc == 0)

@@ -70,22 +70,13 @@ int heat_record_join(struct heat_record *to, const struct heat_record *parts, si
 	return rc;
 }
 
-static uint64_t merge_ops(const struct heat_spans *spans)
-{
-	uint64_t ops = 0;
-
-	for (size_t i = 0; i < spans->count; i++)
-		ops += heat_counts_ops(&spans->spans[i].counts);
-	return ops;
-}
-
 /* The size of rows with these bounds, about. */
 static size_t merge_bounds(const struct heat_spans *spans)
 {
 	size_t size = 0;
 
 	for (size_t i = 0; i < spans->count; i++)
-		size += 1 + spans->spans[i].start.len / HEAT_BOUND;
+		size += heat_bound_size(spans->spans[i].start);
 	return size;
 }
 
@@ -95,7 +86,8 @@ static void merge_remove_least(struct heat_record *record)
 	size_t least = 0;
 
 	for (size_t i = 1; i < record->count; i++)
-		if (merge_ops(&record->tables[i].spans) < merge_ops(&record->tables[least].spans))
+		if (heat_spans_ops(&record->tables[i].spans) <
+		    heat_spans_ops(&record->tables[least].spans))
 			least = i;
 	heat_spans_free(&record->tables[least].spans);
 	memmove(record->tables + least, record->tables + least + 1,
@@ -109,10 +101,10 @@ int heat_record_fit(struct heat_record *record, size_t share, size_t most)
 	int rc = 0;
 
 	for (size_t i = 0; i < record->count; i++)
-		total += merge_ops(&record->tables[i].spans);
+		total += heat_spans_ops(&record->tables[i].spans);
 	for (size_t i = 0; i < record->count && rc == 0; i++) {
 		struct heat_table *table = &record->tables[i];
-		double part = (double)merge_ops(&table->spans) / (double)total;
+		double part = (double)heat_spans_ops(&table->spans) / (double)total;
 		size_t limit = merge_bounds(&table->spans);
 
 		while (rc == 0 && limit > 1 &&

@@ -80,11 +80,9 @@ static void put_number(struct writer *writer, uint64_t n)
 static void put_key(struct writer *writer, struct wcs_slice before, struct wcs_slice key,
 		    unsigned int shift, unsigned int kind)
 {
-	const unsigned char *a = before.data, *b = key.data;
-	size_t shared = 0;
+	const unsigned char *b = key.data;
+	size_t shared = wcs_slice_shared(before, key);
 
-	while (shared < before.len && shared < key.len && a[shared] == b[shared])
-		shared++;
 	put_number(writer, shared);
 	put_number(writer, (uint64_t)(key.len - shared) << shift | kind);
 	for (size_t i = shared; i < key.len; i++)
@@ -242,6 +240,14 @@ static int get_spans(struct reader *reader, struct heat_arena *arena, struct hea
 			return -ENOMEM;
 	}
 	return reader->bad || open ? -EIO : 0;
+}
+
+int64_t heat_record_slot(const unsigned char *bytes, size_t len)
+{
+	struct reader reader = {bytes, bytes + len, false};
+	uint64_t slot = get_number(&reader);
+
+	return reader.bad || slot > UINT32_MAX ? -1 : (int64_t)slot;
 }
 
 int heat_record_decode(struct heat_record *record, int64_t slot, uint32_t wanted,

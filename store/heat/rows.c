@@ -146,41 +146,39 @@ static size_t rows_depth(const struct heat_rows *rows, struct wcs_slice key)
 	return depth;
 }
 
-static size_t row_size(struct heat_row row)
-{
-	return 1 + row.start.len / HEAT_BOUND;
-}
-
 size_t heat_rows_size(const struct heat_rows *rows)
 {
 	size_t size = 0;
 
 	for (size_t i = 0; i < rows->count; i++)
-		size += row_size(rows->rows[i]);
+		size += heat_bound_size(rows->rows[i].start);
 	return size;
 }
 
-/* Joins rows until each has about that weight; writes the joined ones to `to` (NULL: only measures
- * them). *made: how many. Returns their size. */
-static size_t rows_sweep(const struct heat_rows *rows, double weight, struct heat_row *to,
-			 size_t *made)
+/* Joins rows until each has about that weight, but with `ends` not the first and the last one if
+ * they have none; writes the joined ones to `to` (NULL: only measures them). *made: how many.
+ * Returns their size. */
+static size_t rows_sweep(const struct heat_rows *rows, double weight, bool ends,
+			 struct heat_row *to, size_t *made)
 {
 	size_t count = 0, size = 0, depth = 0, own;
 	double sum = 0, last = 0;
 
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct heat_row row = rows->rows[i];
+		bool empty = (i == 1 && sum <= 0) || (i + 1 == rows->count && row.weight <= 0);
 
 		own = rows_depth(rows, row.start);
-		if (i == 0 || row.weight >= weight || last >= weight || sum >= weight ||
-		    (sum >= weight / 2 && own <= depth)) {
+		if (i == 0 || (ends && empty) || row.weight >= weight || last >= weight ||
+		    sum >= weight || (sum >= weight / 2 && own <= depth)) {
 			if (to != NULL)
 				to[count] = (struct heat_row){row.start, 0};
 			count++;
-			size += row_size(row);
+			size += heat_bound_size(row.start);
 			sum = 0;
-			depth = own;
 		}
+		if (sum <= 0) /* keys before the first one seen do not tell */
+			depth = own;
 		sum += row.weight;
 		last = row.weight;
 		if (to != NULL)
@@ -210,7 +208,7 @@ static void rows_compact(struct heat_rows *rows)
 	free(starts);
 }
 
-void heat_rows_reduce(struct heat_rows *rows, size_t limit)
+void heat_rows_reduce(struct heat_rows *rows, size_t limit, bool ends)
 {
 	double total = 0, weight;
 	size_t count;
@@ -220,31 +218,24 @@ void heat_rows_reduce(struct heat_rows *rows, size_t limit)
 	for (size_t i = 0; i < rows->count; i++)
 		total += rows->rows[i].weight;
 	weight = total > 0 ? total / (double)limit : 1;
-	while (rows_sweep(rows, weight, NULL, &count) > limit)
+	while (rows_sweep(rows, weight, ends, NULL, &count) > limit) {
 		weight *= 1.25;
-	rows_sweep(rows, weight, rows->rows, &count); /* rows move only towards the front */
+		ends &= weight < total; /* else all rows between them are one already */
+	}
+	rows_sweep(rows, weight, ends, rows->rows, &count); /* rows move only towards the front */
 	rows->count = count;
 	rows_compact(rows);
 }
 
 /* ---- Weights for a picture --------------------------------------------------------------- */
 
-static size_t rows_shared(struct wcs_slice a, struct wcs_slice b)
-{
-	const unsigned char *x = a.data, *y = b.data;
-	size_t len = 0;
-
-	while (len < a.len && len < b.len && x[len] == y[len])
-		len++;
-	return len;
-}
-
 /* The end of the rows from `at` on that share more than so many bytes; *weight: their sum. */
 static size_t rows_group(const struct heat_rows *rows, size_t at, size_t end, size_t shared,
 			 double *weight)
 {
 	*weight = rows->rows[at].weight;
-	while (++at < end && rows_shared(rows->rows[at - 1].start, rows->rows[at].start) > shared)
+	while (++at < end &&
+	       wcs_slice_shared(rows->rows[at - 1].start, rows->rows[at].start) > shared)
 		*weight += rows->rows[at].weight;
 	return at;
 }
@@ -253,7 +244,7 @@ static size_t rows_group(const struct heat_rows *rows, size_t at, size_t end, si
  * had. */
 static void rows_spread(struct heat_rows *rows, size_t at, size_t end, double weight)
 {
-	size_t shared = rows_shared(rows->rows[at].start, rows->rows[end - 1].start), next;
+	size_t shared = wcs_slice_shared(rows->rows[at].start, rows->rows[end - 1].start), next;
 	double sum, roots = 0;
 
 	if (end - at == 1) {
@@ -296,8 +287,7 @@ static struct wcs_slice rows_end(const struct heat_rows *rows, size_t at)
 	return at + 1 < rows->count ? rows->rows[at + 1].start : (struct wcs_slice){NULL, 0};
 }
 
-/* Divides the counts among the rows [first, end), which are not all of no weight, or else equally.
- */
+/* Divides the counts among the rows [first, end), by weight; equally if none has any. */
 static void rows_divide(const struct heat_rows *rows, size_t first, size_t end,
 			const struct heat_counts *all, struct heat_counts *counts)
 {
@@ -362,7 +352,7 @@ int heat_rows_join(struct heat_rows *rows, unsigned char delimiter,
 	for (size_t i = 0; i < list_count && rc == 0; i++)
 		rc = heat_rows_add(rows, lists[i], 1);
 	if (rc == 0) {
-		heat_rows_reduce(rows, limit);
+		heat_rows_reduce(rows, limit, true);
 		counts = calloc(rows->count, sizeof(*counts));
 		rc = counts != NULL ? 0 : -ENOMEM;
 	}

@@ -12,7 +12,7 @@ struct heat_block {
 	unsigned char bytes[];
 };
 
-/* What of n the parts [from, to) have. */
+/* The share of n that the parts [from, to) have. */
 static uint64_t counts_share(uint64_t n, uint64_t from, uint64_t to, uint64_t parts)
 {
 	uint64_t rest = n % parts;
@@ -73,6 +73,15 @@ int heat_spans_add(struct heat_spans *spans, const struct heat_span *span)
 	if (rc == 0)
 		spans->spans[spans->count++] = *span;
 	return rc;
+}
+
+uint64_t heat_spans_ops(const struct heat_spans *spans)
+{
+	uint64_t ops = 0;
+
+	for (size_t i = 0; i < spans->count; i++)
+		ops += heat_counts_ops(&spans->spans[i].counts);
+	return ops;
 }
 
 void heat_spans_free(struct heat_spans *spans)

@@ -196,6 +196,7 @@ static int export_cell(struct wcs_export *exported, const struct wcs_cell *cell)
 	exported->value.read = export_read_value;
 	exported->value.ctx = exported->scan;
 	exported->value.size = cell->info.size;
+	exported->value.text = WCS_TEXT_UNKNOWN;
 	return wcs_row_value_begin(writer, &exported->value);
 }
 

@@ -391,10 +391,11 @@ static int value_read(struct wcs_row_value *value, size_t kept)
 
 int wcs_row_value_begin(struct wcs_row_writer *writer, struct wcs_row_value *value)
 {
+	bool known = value->text != WCS_TEXT_UNKNOWN;
 	size_t kept = 0;
 
 	value->at = 0;
-	while (value->at < value->size && kept <= 3) {
+	while (!known && value->at < value->size && kept <= 3) {
 		int rc = value_read(value, kept);
 		size_t good;
 
@@ -407,7 +408,9 @@ int wcs_row_value_begin(struct wcs_row_writer *writer, struct wcs_row_value *val
 	}
 	value->at = 0;
 	value->start = value->end = 0;
-	wcs_row_write_begin(writer, kept == 0);
+	if (!known)
+		value->text = kept == 0 ? WCS_TEXT_UTF8 : WCS_TEXT_BINARY;
+	wcs_row_write_begin(writer, value->text == WCS_TEXT_UTF8);
 	return 0;
 }
 

@@ -76,16 +76,18 @@ void wcs_row_write_end(struct wcs_row_writer *writer);
  * UTF-8, which its member's name depends on. */
 #define WCS_ROW_VALUE_READ  (64u << 10) /* bytes of one read: a chunk of the store */
 #define WCS_ROW_VALUE_PIECE (16u << 10) /* bytes of one piece */
+enum wcs_row_text { WCS_TEXT_UNKNOWN, WCS_TEXT_UTF8, WCS_TEXT_BINARY };
 struct wcs_row_value {
 	int (*read)(void *ctx, void *buf, size_t len, uint64_t offset, size_t *got);
 	void *ctx;
 	uint64_t size;
-	unsigned char *bytes; /* room for WCS_ROW_VALUE_READ + 3 */
-	uint64_t at;	      /* the offset of the next read */
-	size_t start, end;    /* bytes read and not yet written */
+	enum wcs_row_text text; /* where it is known, the value is read once */
+	unsigned char *bytes;	/* room for WCS_ROW_VALUE_READ + 3 */
+	uint64_t at;		/* the offset of the next read */
+	size_t start, end;	/* bytes read and not yet written */
 };
-/* Begins to write it, of which ctx, read, size and bytes are set. Errors of read; -EIO: it is
- * shorter than its size. */
+/* Begins to write it, of which ctx, read, size, text and bytes are set; sets text. Errors of read;
+ * -EIO: it is shorter than its size. */
 int wcs_row_value_begin(struct wcs_row_writer *writer, struct wcs_row_value *value);
 /* Writes the next piece, and closes the cell behind the last one. Needs WCS_ROW_WRITE_VALUE of
  * WCS_ROW_VALUE_PIECE. 1: more follow; 0: it is complete; or an error as above. */

@@ -5,17 +5,16 @@
  *   {"key":K,"ts":T,"delete":{F:true,F:{Q:true,Q:[T,…]}},"families":{F:{Q:[{"ts":T,…}]}}}
  *
  * An edit is decided, so a line needs nothing of the row that it meets: appends, increments, merges
- * and moves are deletes and cells by then. The state of an inthll is merged by who reads the line;
+ * and moves are deletes and cells by then. A reader of the line merges the state of an inthll;
  * a delete of its cell beside it makes that a replacement.
  *
  * The line is made while the row is locked. A large value is only opened then, and has its place in
  * the text; a reader spells it there.
  */
 #include "store/engine/engine.h"
-#include "store/json/row_json_write.h"
 #include "store/policy/aggregate.h"
 #include "store/resolve/change.h"
-#include "store/rows.h"
+#include "store/resolve/feed_line.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -26,84 +25,6 @@
 
 enum { FEED_ROOM = 512 };    /* of a line, at first */
 #define FEED_MAX (64u << 20) /* bytes of a line, without its large values */
-
-struct feed_value {
-	size_t at; /* its place in the text */
-	struct wcs_value *value;
-};
-
-struct wcs_change {
-	atomic_size_t holders;
-	struct wcs_text text;
-	struct feed_value *values; /* the large ones, in order */
-	size_t value_count, value_room;
-	uint64_t size; /* of these values */
-	bool keyed;
-	size_t key_len;
-	unsigned char key[];
-};
-
-/* ---- Lines ------------------------------------------------------------------------------- */
-
-static struct wcs_change *feed_new(struct wcs_slice key)
-{
-	struct wcs_change *change = calloc(1, sizeof(*change) + key.len);
-
-	if (change == NULL)
-		return NULL;
-	change->holders = 1;
-	change->keyed = key.data != NULL;
-	change->key_len = key.len;
-	if (key.len > 0)
-		memcpy(change->key, key.data, key.len);
-	return change;
-}
-
-struct wcs_change *wcs_change_text(struct wcs_slice key, const char *text, size_t len)
-{
-	struct wcs_change *change = feed_new(key);
-
-	if (change != NULL &&
-	    grow(&change->text.bytes, &change->text.room, len, len > 0 ? len : 1, 1) != 0) {
-		free(change);
-		return NULL;
-	}
-	if (change != NULL) {
-		memcpy(change->text.bytes, text, len);
-		change->text.len = len;
-	}
-	return change;
-}
-
-struct wcs_change *wcs_change_hold(struct wcs_change *change)
-{
-	atomic_fetch_add(&change->holders, 1);
-	return change;
-}
-
-void wcs_change_free(struct wcs_change *change)
-{
-	if (change == NULL || atomic_fetch_sub(&change->holders, 1) > 1)
-		return;
-	for (size_t i = 0; i < change->value_count; i++)
-		wcs_value_close(change->values[i].value);
-	free(change->values);
-	free(change->text.bytes);
-	free(change);
-}
-
-struct wcs_slice wcs_change_key(const struct wcs_change *change)
-{
-	return (struct wcs_slice){change->keyed ? change->key : NULL, change->key_len};
-}
-
-uint64_t wcs_change_size(const struct wcs_change *change)
-{
-	return sizeof(*change) + change->key_len + change->text.room + change->size +
-	       change->value_room * sizeof(*change->values);
-}
-
-/* ---- Making one -------------------------------------------------------------------------- */
 
 struct feed {
 	const struct wcs_table *table;
@@ -278,6 +199,7 @@ static int feed_large(struct feed *feed, const struct wcs_set *set)
 		return rc;
 	entry = &change->values[change->value_count];
 	entry->at = change->text.len;
+	atomic_init(&entry->text, WCS_TEXT_UNKNOWN);
 	rc = feed_open(feed, set, &entry->value);
 	if (rc != 0)
 		return rc;
@@ -340,19 +262,37 @@ static int feed_value(struct feed *feed, const struct wcs_set *set, enum wcs_typ
 	return 0;
 }
 
+/* Must the value be opened, and does a later write of the mutation replace its cell? To open it
+ * would give the later value. */
+static bool feed_is_replaced(const struct feed *feed, const struct wcs_set *set)
+{
+	const struct wcs_set *end = feed->edit->sets + feed->edit->set_count, *next = set + 1;
+
+	if (set->value.size <= WCS_VALUE_INLINE && set->value.from == NULL)
+		return false;
+	for (; next < end && strcmp(next->family, set->family) == 0 &&
+	       wcs_slice_compare(next->qualifier, set->qualifier) == 0;
+	     next++)
+		if (next->ts == set->ts)
+			return true;
+	return false;
+}
+
 static int feed_sets(struct feed *feed)
 {
 	const struct wcs_set *before = NULL, *set = feed->edit->sets;
 	enum wcs_type type = WCS_BYTES;
 	int rc = 0;
 
-	for (size_t i = 0; i < feed->edit->set_count && rc == 0; i++, before = set++) {
+	for (size_t i = 0; i < feed->edit->set_count && rc == 0; i++, set++) {
 		struct wcs_cell cell = {.differs = WCS_PART_TS,
 					.row = feed->row,
 					.family = {set->family, strlen(set->family)},
 					.qualifier = set->qualifier,
 					.info = {.ts = set->ts}};
 
+		if (feed_is_replaced(feed, set))
+			continue;
 		if (before == NULL)
 			cell.differs = WCS_PART_ROW;
 		else if (strcmp(before->family, set->family) != 0)
@@ -367,6 +307,7 @@ static int feed_sets(struct feed *feed)
 			feed_took(feed);
 			rc = feed_value(feed, set, type);
 		}
+		before = set;
 	}
 	return rc;
 }
@@ -413,7 +354,7 @@ void feed_tell(const struct wcs_table *table, struct wcs_slice row, const struct
 	if (watch == NULL || (!edit->delete_row && edit->delete_count + edit->set_count == 0))
 		return;
 	feed.writer.keys = wcs_table_keys(table);
-	feed.change = feed_new(row);
+	feed.change = feed_line_new(row);
 	if (feed.change != NULL && feed_line(&feed) != 0) {
 		wcs_change_free(feed.change);
 		feed.change = NULL;
@@ -426,111 +367,4 @@ void feed_tell(const struct wcs_table *table, struct wcs_slice row, const struct
 void wcs_table_watch(struct wcs_table *table, const struct wcs_watch *watch)
 {
 	atomic_store(&table->watch, watch);
-}
-
-/* ---- Reading ----------------------------------------------------------------------------- */
-
-struct wcs_change_reader {
-	struct wcs_change *change;
-	size_t at, next; /* in the text; of its values, the next one */
-	bool in_value;
-	int rc; /* of the line */
-	struct wcs_row_writer writer;
-	struct wcs_row_value value;
-	size_t start, end;   /* of the unread text in room */
-	unsigned char *room; /* for a piece of a large value; NULL before the first */
-};
-
-struct wcs_change_reader *wcs_change_reader_new(void)
-{
-	return calloc(1, sizeof(struct wcs_change_reader));
-}
-
-void wcs_change_reader_free(struct wcs_change_reader *reader)
-{
-	if (reader == NULL)
-		return;
-	wcs_change_free(reader->change);
-	free(reader->value.bytes);
-	free(reader->room);
-	free(reader);
-}
-
-void wcs_change_begin(struct wcs_change_reader *reader, struct wcs_change *change)
-{
-	wcs_change_free(reader->change);
-	reader->change = change;
-	reader->at = reader->next = reader->start = reader->end = 0;
-	reader->in_value = false;
-	reader->rc = 0;
-}
-
-static int feed_read_value(void *ctx, void *buf, size_t len, uint64_t offset, size_t *got)
-{
-	return wcs_value_read(ctx, buf, len, offset, got);
-}
-
-/* Spells the next piece of a value into the room. */
-static int feed_piece(struct wcs_change_reader *reader)
-{
-	struct wcs_value *value = reader->change->values[reader->next].value;
-	int rc = 0;
-
-	if (reader->room == NULL) {
-		reader->room = malloc(WCS_ROW_WRITE_VALUE(WCS_ROW_VALUE_PIECE) + 64);
-		reader->value.bytes = malloc(WCS_ROW_VALUE_READ + 3);
-	}
-	if (reader->room == NULL || reader->value.bytes == NULL)
-		return -ENOMEM;
-	wcs_row_write_to(&reader->writer, reader->room);
-	if (!reader->in_value) {
-		reader->value.read = feed_read_value;
-		reader->value.ctx = value;
-		reader->value.size = wcs_value_info(value)->size;
-		rc = wcs_row_value_begin(&reader->writer, &reader->value);
-		reader->in_value = rc == 0;
-	}
-	if (rc == 0)
-		rc = wcs_row_value_piece(&reader->writer, &reader->value);
-	if (rc == 0) {
-		reader->in_value = false;
-		reader->next++;
-	}
-	reader->start = 0;
-	reader->end = rc < 0 ? 0 : (size_t)(reader->writer.to - reader->room);
-	return rc < 0 ? rc : 0;
-}
-
-int wcs_change_read(struct wcs_change_reader *reader, void *buf, size_t len, size_t *got)
-{
-	const struct wcs_change *change = reader->change;
-	unsigned char *to = buf;
-	size_t made = 0;
-
-	while (change != NULL && made < len && reader->rc == 0) {
-		bool values = reader->next < change->value_count;
-		size_t stop = values ? change->values[reader->next].at : change->text.len;
-		size_t piece = reader->end - reader->start, some = piece;
-		const void *from = reader->room + reader->start;
-
-		if (piece == 0 && !reader->in_value) {
-			some = stop - reader->at;
-			from = change->text.bytes + reader->at;
-		}
-		if (some > len - made)
-			some = len - made;
-		if (some == 0) {
-			if (!values)
-				break;
-			reader->rc = feed_piece(reader);
-			continue;
-		}
-		memcpy(to + made, from, some);
-		made += some;
-		*(piece > 0 ? &reader->start : &reader->at) += some;
-	}
-	if (made == 0 && len > 0 && reader->rc != 0)
-		return reader->rc;
-	*got = made;
-	return 0;
 }

@@ -27,6 +27,11 @@ void table_leave(struct wcs_table *table)
 	pthread_rwlock_unlock(&table->gate);
 }
 
+bool wcs_table_removed(const struct wcs_table *table)
+{
+	return table->removed;
+}
+
 struct wcs_view table_view(const struct wcs_table *table)
 {
 	if (table->policies == NULL || table->store->engine.backend->can.collects)

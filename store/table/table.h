@@ -64,7 +64,7 @@ struct wcs_table {
 	atomic_size_t handles; /* the store's own is one of them */
 	pthread_mutex_t admin; /* one change of the table, or one drop, at a time */
 	pthread_rwlock_t gate; /* guards the fields below; a change takes admin, too */
-	bool removed;
+	atomic_bool removed;   /* set under the gate */
 	bool protected;
 	_Atomic unsigned char delimiter; /* heat/count.c reads it without the gate */
 	size_t family_count;
@@ -171,8 +171,6 @@ int table_describe(const struct wcs_table *table, struct table_family *const *fa
 		   size_t count, struct wcs_table_schema *described);
 /* Has the family no cell but hidden ones? -ENOTEMPTY. The caller holds admin. */
 int table_check_shown(struct wcs_table *table, const struct table_family *family);
-/* Has the table no cell at all? -ENOTEMPTY; -EBUSY: only hidden ones. The caller holds admin. */
-int table_check_empty(struct wcs_table *table);
 /* May the table's delimiter (0: as it is) and design (NULL: as it is) become these? Sets *differs.
  * Errors as of wcs_table_set_keys. The caller holds admin. */
 int table_check_layout(struct wcs_table *table, unsigned char delimiter,

@@ -57,7 +57,8 @@ int table_check_shown(struct wcs_table *table, const struct table_family *family
 	return table_check_view(table, &view, family);
 }
 
-int table_check_empty(struct wcs_table *table)
+/* Has the table no cell at all? -ENOTEMPTY; -EBUSY: only hidden ones. The caller holds admin. */
+static int table_check_empty(struct wcs_table *table)
 {
 	const struct wcs_view all = {.policies = NULL};
 	int rc = table_check_view(table, &all, NULL);

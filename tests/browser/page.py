@@ -139,6 +139,8 @@ def shown(page):
 
 
 def click_copies(page):
+    page.browser.pointer(page.at(0.6, 0.3), "down 1", "up 1")
+    expect(page.browser.text("#copied"), "")
     name, _, _ = (page.browser.pointer(page.at(0.6, 0.3)), page.browser.text("#tip").split("\n"))[1]
     page.browser.pointer(page.at(0.6, 0.3), "down", "up")
     first, *last = [int(part[-4:]) for part in name.split(" to ")]
@@ -182,6 +184,7 @@ def accessible(page):
     expect_true(HOT in page.browser.label("#hot button"), page.browser.label("#hot button"))
     expect_true("operations" in page.browser.label("#legend"), page.browser.label("#legend"))
     expect(page.browser.script("return document.documentElement.lang"), "en")
+    expect(page.browser.script("const main = document.getElementById('main'); main.hidden = true; return main.offsetHeight"), 0)
 
 
 def luminance(color):

@@ -54,11 +54,12 @@ class Browser:
         self.send(f"/element/{self.find(selector)}/click", {})
 
     def pointer(self, *steps):
-        """Steps: (x, y) moves, "down" and "up" press and release."""
+        """Steps: (x, y) moves, "down" and "up" press and release, "down 1" and "up 1" another button than the first."""
         actions = []
         for step in steps:
             if isinstance(step, str):
-                actions.append({"type": "pointerDown" if step == "down" else "pointerUp", "button": 0})
+                kind, _, button = step.partition(" ")
+                actions.append({"type": "pointerDown" if kind == "down" else "pointerUp", "button": int(button or 0)})
             else:
                 actions.append({"type": "pointerMove", "x": round(step[0]), "y": round(step[1]), "duration": 0})
         self.send("/actions", {"actions": [{"type": "pointer", "id": "mouse", "actions": actions}]})

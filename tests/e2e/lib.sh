@@ -300,6 +300,16 @@ within() {
 	return 1
 }
 
+# files_open N: so many files of the mount $m are open, beside the metrics.
+files_open() {
+	within eval "((\$(sed -n 's/^rowfs_open_files //p' '$m/.rowfs/metrics') > $1))"
+}
+
+# no_files_open: the kernel has also released those that were closed.
+no_files_open() {
+	within grep -qx 'rowfs_open_files 1' "$m/.rowfs/metrics"
+}
+
 # ended PID: the process has ended.
 ended() {
 	! lib_alive "$1"

@@ -135,6 +135,7 @@ lists "and no other is left" "$K" t u Z-1.x
 remount -o table=u
 lists "a mount of one table has that alone" "$K" u
 check "and its paths begin there" grep -q '"paths":\["\."' "$K/u/ops.html"
+check "and those of the tree" grep -q '"nodePaths":\["\."' "$K/u/ops.html"
 none "no other" "$K/t"
 says "u 60 ops" "$K/u/ops.json"
 remount -o ro

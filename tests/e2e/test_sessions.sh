@@ -117,6 +117,6 @@ race 6 write read remove move edit look resume
 for act in write edit read map_it remove move look resume; do
 	check "each was done: $act" grep -q "$act:" "$TMP/acts"
 done
-check "nothing is left open" within grep -qx 'rowfs_open_files 1' "$m/.rowfs/metrics"
+check "nothing is left open" no_files_open
 
 finish

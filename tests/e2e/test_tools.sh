@@ -386,23 +386,30 @@ yields "rsync --remove-source-files to a directory moves out, all of it" "" \
 # ---- Reading while others write --------------------------------------------------------------
 
 # meanwhile NAME WRITER GOOD COLUMN VERSIONS: Python reads the column while another process runs `writer`; each
-# text is `good`. In the end the column has so many versions.
+# text is `good`. In the end the column has so many versions. The writer calls turn(i) in its i-th round: there
+# are as many reads as a fifth of the rounds.
 meanwhile() {
 	check_eq "$1" "many reads, 0 bad" "$(python "
 import select
+count = mmap.mmap(-1, 8)
+def turn(i):
+    while int.from_bytes(count[:8], 'little') < i // 5: time.sleep(0.001)
 $2
 $3
 reads = bad = 0
 pipe = started(writer)
 while not select.select([pipe], [], [], 0)[0]:
     reads, bad = reads + 1, bad + (not good(get(q)))
+    count[:8] = reads.to_bytes(8, 'little')
 print('many' if reads > 20 else reads, 'reads,', bad, 'bad', end=pipe.read().replace('None', ''))" "$f/$4")"
 	check_eq "$1: versions" "$5" "$(versions "$4")"
 }
 echo 0 0 0 >"$f/clock"
 meanwhile "who reads in a loop sees whole values, never an older one after a newer" '
 def writer():
-    for i in range(1, 151): put(q, "%d %d %d\n" % (i, i, i))' '
+    for i in range(1, 151):
+        turn(i)
+        put(q, "%d %d %d\n" % (i, i, i))' '
 last = 0
 def good(text):
     global last
@@ -413,12 +420,14 @@ check_eq "and the last" "150 150 150" "$(cat "$f/clock")"
 meanwhile "who reads what another appends to sees whole lines, from the first" '
 def writer():
     for i in range(1, 201):
+        turn(i)
         with open(q, "a") as file: file.write("%d\n" % i)' '
 def good(text): return text == "".join("%d\n" % (i + 1) for i in range(text.count("\n")))' tail 201
 head -c 5000 /dev/zero | tr '\0' 0 >"$f/race"
 meanwhile "a name that others are renamed over is always there, and whole" '
 def writer():
     for i in range(150):
+        turn(i)
         put(q + ".tmp", str(i % 10) * 5000)
         rename(q + ".tmp", q)' '
 def good(text): return text == text[0] * 5000' race 151

@@ -16,6 +16,7 @@ struct wcs_heat_map *heat_map_new(const char *const *starts, size_t rows, size_t
 	struct wcs_heat_map *map = calloc(1, sizeof(*map));
 
 	map->metric = metric;
+	map->delimiter = '#';
 	map->start = map->counting = START;
 	map->step =
 		HEAT_MINUTES / (int64_t)(columns > HEAT_MINUTES ? HEAT_MINUTES : columns) * MINUTE;

@@ -6,7 +6,7 @@
 #ifndef TESTS_HEAT_H
 #define TESTS_HEAT_H
 
-#include "store/advice/diagnose.h"
+#include "store/heat/patterns/patterns.h"
 
 #define HEAT_KEY_MAX 64u
 #define HEAT_MINUTES 360

@@ -20,7 +20,13 @@ static const struct key_case {
 	{"time-first", PLAIN, "9223372035059441%03d", "name%d", 901, 900},
 	{"time-first", "{\"keys\":{\"segments\":[{\"name\":\"a\",\"codec\":\"time\"}]}}",
 	 "0001795334000%06d", "0001795334000%06d", 1000, -1},
-	{"salt-idle", SALTED, "name%d", "20261122%06d", 100, 99},
+	{"number-first", PLAIN, "%04d", "z%04d", 901, 900},
+	{"number-first", PLAIN, "%04d#a", "z%04d", 901, 900},
+	{"number-first", SALTED, "%04d", "%04d", -1, 1000},
+	/* Behind segments that are the same in all keys: */
+	{"time-first", PLAIN, "tenant#a#1795334%03d", "tenant#a#name%d", 901, 900},
+	{"number-first", PLAIN, "tenant#%04d", "tenant#z%04d", 901, 900},
+	{"number-first", PLAIN, "tenant#%04d", "other#%04d", 1000, 999},
 	{"hashed-keys", PLAIN, "550e8400-e29b-41d4-a716-446655%06d", "name%d", 901, 900},
 	{"hashed-keys", PLAIN, "da39a3ee5e6b4b0d3255bfef95601890%08d#x", "name%d", 901, 900},
 	{"hashed-keys", PLAIN, "x8Kz1mQ9vB4nT7wR%d", "name%d", 901, 900},
@@ -98,7 +104,12 @@ static const struct order_case {
 	{"writes-at-end", PLAIN, "%04d", 801, true},
 	{"writes-at-end", PLAIN, "20261122%06d#a", 199, true},
 	{"writes-at-end", PLAIN, "20261122%06d#a", 200, false},
-	{"writes-at-end", PLAIN, "name%04d", 0, false},
+	{"writes-at-end", PLAIN, "tenant#a#%04d", 199, true},
+	{"writes-at-end", PLAIN, "tenant#a#%04d#a", 801, true},
+	{"writes-at-end", PLAIN, "tenant#a#%04d", 200, false},
+	{"writes-at-end", PLAIN, "order-%04d", 199, true},
+	{"writes-at-end", PLAIN, "order-%04d", 200, false},
+	{"writes-at-end", PLAIN, "%04d-name", 0, false},
 	{"writes-at-end", SALTED, "%04d", 0, false},
 	{"writes-at-end", "{\"keys\":{\"segments\":[{\"name\":\"a\",\"codec\":\"reverse\"}]}}",
 	 "%04d", 0, false},
@@ -107,22 +118,83 @@ static const struct order_case {
 	{"salt-missing", PLAIN, "%04d", 199, true},
 	{"salt-missing", PLAIN, "%04d", 200, false},
 	{"salt-missing", PLAIN, "%04d#a", 0, false},
+	{"salt-missing", PLAIN, "tenant#%04d", 199, true},
+	{"salt-missing", PLAIN, "tenant#%04d#a", 0, false},
+	{"number-first", PLAIN, "%04d#a", 200, false},
+	{"salt-idle", SALTED, "name%04d", 200, true},
+	{"salt-idle", SALTED, "name%04d", 199, false},
+	{"salt-idle", SALTED, "%04d", 500, false},
 };
 
 SUITE_LOOP(test_order_rules, sizeof(order_cases) / sizeof(*order_cases), 10)
 {
 	const struct order_case *c = &order_cases[_i];
 	struct checked checked;
-	int64_t ts = 1000000;
+	int64_t ts = 2000000000;
 	char key[64];
 
 	checked_open(&checked, c->table, true);
 	for (int i = 0; i <= 1000; i++) {
 		snprintf(key, sizeof(key), c->form, i);
-		ts += i > 0 && i <= c->down ? -1 : 1;
+		ts += i > 0 && i <= c->down ? -1000000 : 1000000;
 		feed(&checked, key, ts);
 	}
 	checked_expect(&checked, c->rule, c->found);
+}
+
+/* The neighbours among numbers with their digits in reverse are mostly in order, but all of them
+ * are not. */
+SUITE_TEST(test_reversed_numbers_have_no_order, 10)
+{
+	for (int reversed = 0; reversed <= 1; reversed++) {
+		struct checked checked;
+		char key[8];
+
+		checked_open(&checked, PLAIN, true);
+		for (int i = 0; i < 10000; i++) {
+			int number =
+				i / 1000 + i / 100 % 10 * 10 + i / 10 % 10 * 100 + i % 10 * 1000;
+
+			snprintf(key, sizeof(key), "%04d", i);
+			feed(&checked, key, (reversed ? number : i) * INT64_C(60000000));
+		}
+		checked_expect(&checked, "writes-at-end", !reversed);
+	}
+}
+
+/* Rows that are a minute apart were not loaded at once; the first is of 1970, at 0. */
+SUITE_TEST(test_a_load_is_no_order_of_writes, 10)
+{
+	for (int64_t span = 59999999; span <= 60000000; span++)
+		for (int rule = 0; rule < 2; rule++) {
+			struct checked checked;
+			char key[64];
+
+			checked_open(&checked, PLAIN, true);
+			for (int i = 0; i <= 1000; i++) {
+				snprintf(key, sizeof(key), "%04d", i);
+				feed(&checked, key, span * i / 1000);
+			}
+			checked_expect(&checked, rule ? "number-first" : "writes-at-end",
+				       rule == (span < 60000000));
+		}
+}
+
+/* A hash before the times of a device is its name; each key with a hash of its own has none. */
+SUITE_TEST(test_hashes_of_devices, 10)
+{
+	for (int each = 1; each <= 2; each++) {
+		struct checked checked;
+		char key[64];
+
+		checked_open(&checked, PLAIN, true);
+		for (int i = 0; i < 1000; i++) {
+			snprintf(key, sizeof(key), "550e8400-e29b-41d4-a716-446655%06d#%d",
+				 i / each, i);
+			feed(&checked, key, WCS_TS_SERVER);
+		}
+		checked_expect(&checked, "hashed-keys", each == 1);
+	}
 }
 
 /* Numbered devices whose rows have the time last: sorted by key, or in the order of their writes.
@@ -184,6 +256,10 @@ static const struct class_case {
 } class_cases[] = {
 	{"", SEGMENT_TEXT},
 	{"name", SEGMENT_TEXT},
+	{"name1", SEGMENT_COUNTED},
+	{"order-00000001", SEGMENT_COUNTED},
+	{"1st", SEGMENT_TEXT},
+	{"v1.2", SEGMENT_TEXT},
 	{"7", SEGMENT_NUMBER},
 	{"9999999999999999999", SEGMENT_NUMBER},
 	{"20261332", SEGMENT_NUMBER},
@@ -197,10 +273,28 @@ static const struct class_case {
 	{"1795334400000000000", SEGMENT_TIME},
 	{"9223372035059441287", SEGMENT_TIME}, /* reverse-time, s */
 	{"9221576702454775807", SEGMENT_TIME}, /* us */
+	{"20261122T210000Z", SEGMENT_TIME},
+	{"20261122T2100", SEGMENT_TIME},
+	{"20261322T210000Z", SEGMENT_TEXT},
+	{"2026-11", SEGMENT_TIME},
+	{"2026/11/22/08", SEGMENT_TIME},
+	{"2026/13/22/08", SEGMENT_TEXT},
+	{"1999-11", SEGMENT_TEXT},
+	{"20-2611", SEGMENT_TEXT},
+	{"01KARV3K00ABCDEFGHJKMNPQRS",
+	 SEGMENT_TIME}, /* 2025, as the example of its specification */
+	{"7ZA1B2C3D4E5F6G7H8J9K1M2N3", SEGMENT_HASH},		/* beyond 2100 */
+	{"01920000-0000-7000-8000-000000000000", SEGMENT_TIME}, /* 2024 */
+	{"01920000-0000-4000-8000-000000000000", SEGMENT_HASH},
 	{"0123456789abcdef", SEGMENT_HASH},
 	{"0123456789abcde", SEGMENT_TEXT},
 	{"deadbeefdeadbeef", SEGMENT_TEXT}, /* no digit */
+	{"DE00087723585951552217", SEGMENT_COUNTED},
+	{"sha256:9f86d081884c7d65", SEGMENT_HASH},
+	{"sha256:9f86d081884c7d6", SEGMENT_TEXT},
 	{"internationalization", SEGMENT_TEXT},
+	{"JohnSmithAccountOwner", SEGMENT_TEXT},
+	{"kXbQmRzWtYvHcNpL", SEGMENT_HASH},
 	{"libreoffice-l10n-zh-cn", SEGMENT_TEXT},
 	{"550e8400-e29b-41d4-a716-446655440000", SEGMENT_HASH},
 	{"maps.google.com", SEGMENT_DOMAIN},
@@ -210,12 +304,16 @@ static const struct class_case {
 	{"maps..com", SEGMENT_TEXT},
 	{".com", SEGMENT_TEXT},
 	{"report.txt", SEGMENT_TEXT},
+	{"main.py", SEGMENT_TEXT},
+	{"www.example.rs", SEGMENT_DOMAIN},
 	{"ann@example.com", SEGMENT_MAIL},
 	{"@example.com", SEGMENT_TEXT},
 	{"ann@home", SEGMENT_TEXT},
 	{"192.168.0.1", SEGMENT_ADDRESS},
 	{"192.168.0.256", SEGMENT_TEXT},
 	{"2001:db8::1", SEGMENT_ADDRESS},
+	{"::ffff:10.0.0.1", SEGMENT_ADDRESS},
+	{"12::0", SEGMENT_TEXT},
 	{"12:30", SEGMENT_TEXT},
 	{"a\tb", SEGMENT_BINARY},
 	{"\xff", SEGMENT_BINARY},
@@ -264,5 +362,5 @@ SUITE_TEST(test_each_rule_has_a_case, 10)
 				      strcmp(rule.source, "rowfs") == 0,
 			      "%s", rule.name);
 	}
-	ck_assert_uint_ge(count, 25);
+	ck_assert_uint_ge(count, 26);
 }

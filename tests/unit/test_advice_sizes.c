@@ -154,9 +154,14 @@ SUITE_LOOP(test_long_names, sizeof(name_cases) / sizeof(*name_cases), 10)
 }
 
 static const struct tables_case {
-	int tables, rows; /* rows of each */
+	int tables, rows;	 /* rows of each */
+	unsigned char delimiter; /* of the first one; the others have "#" */
 	bool found;
-} tables_cases[] = {{11, 1, true}, {10, 1, false}, {11, 10000, true}, {11, 10001, false}};
+} tables_cases[] = {{11, 1, '#', true},
+		    {10, 1, '#', false},
+		    {11, 1, ':', false},
+		    {11, 10000, '#', true},
+		    {11, 10001, '#', false}};
 
 SUITE_LOOP(test_small_tables, sizeof(tables_cases) / sizeof(*tables_cases), 20)
 {
@@ -165,7 +170,7 @@ SUITE_LOOP(test_small_tables, sizeof(tables_cases) / sizeof(*tables_cases), 20)
 	struct checked checked;
 	char key[16];
 
-	checked_open(&checked, "{}", true);
+	checked_open(&checked, c->delimiter == ':' ? "{\"delimiter\":\":\"}" : "{}", true);
 	for (int i = 0; i < c->tables; i++) {
 		if (i > 0) {
 			SUITE_OK(wcs_advice_table_end(checked.advice));

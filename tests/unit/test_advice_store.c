@@ -87,6 +87,49 @@ SUITE_TEST(test_traffic_counts_from_10000_operations_on, 10)
 	}
 }
 
+SUITE_TEST(test_two_hot_rows, 10)
+{
+	for (int order = 0; order <= 1; order++) {
+		struct wcs_heat_map *map = heat_map_plain(100, 60, WCS_HEAT_OPS);
+
+		for (size_t r = 0; r < 100; r++)
+			heat_range(map, r, r == 40 || r == 70 ? 500 : 10);
+		map->ranges[40].row = map->ranges[70].row = true;
+		heat_expect(PLAIN, map, "hot-row", order == 0 ? "t040#" : "t070#");
+	}
+}
+
+/* A part of a segment is no name where a codec shows its bytes as others: the range's first key is.
+ */
+SUITE_TEST(test_a_hot_prefix_of_domains, 10)
+{
+	static const char *const starts[] = {"",
+					     "com.google.mail#",
+					     "com.google.maps#",
+					     "com.n",
+					     "com.o",
+					     "com.p",
+					     "com.q",
+					     "com.r",
+					     "com.s",
+					     "com.t"};
+	static const struct {
+		const char *table, *key;
+	} cases[] = {
+		{PLAIN, "com.google.ma"},
+		{"{\"keys\":{\"segments\":[{\"name\":\"a\",\"codec\":\"reverse-domain\"}]}}",
+		 "mail.google.com#"},
+	};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct wcs_heat_map *map = heat_map_new(starts, 10, 60, WCS_HEAT_OPS);
+
+		for (size_t r = 0; r < 10; r++)
+			heat_range(map, r, r == 1 || r == 2 ? 5000 : 200);
+		heat_expect(cases[i].table, map, "hot-prefix", cases[i].key);
+	}
+}
+
 /* A salt spreads the load of a prefix that it divides among its buckets, and of sequential keys. */
 SUITE_TEST(test_the_traffic_of_salted_tables, 10)
 {
@@ -219,6 +262,8 @@ static const struct sampled_case {
 	/* nor the oldest rows of a device, in the newest first, about all of its times, */
 	{"writes-at-end", "%04d#%06d", NULL, SUITE_LEVELDB, 50, 0, 300, false},
 	{"writes-at-end", "%06d#%06d", NULL, SUITE_LEVELDB, 1, 0, 100, true},
+	{"writes-at-end", "tenant#%06d#%06d", NULL, SUITE_LEVELDB, 1, 0, 100, true},
+	{"writes-at-end", "tenant#%04d#%06d", NULL, SUITE_LEVELDB, 50, 0, 300, false},
 	/* nor small values that there is no large one. */
 	{"long-names", "%06d#%06d", NULL, SUITE_LEVELDB, 1, 0, 1, false},
 };
@@ -244,7 +289,7 @@ static void sampled_fill(struct suite *s, const struct sampled_case *c)
 			 "{\"key\":\"%s\",\"families\":{\"f\":{\"%s\":[{\"ts\":%d,"
 			 "\"value\":\"%s\"}]}}}\n",
 			 key, strcmp(c->rule, "long-names") ? "q" : "a-long-qualifier-of-30-bytes",
-			 ts, value);
+			 ts * 1000, value);
 		SUITE_OK(suite_import_text(import, line, NULL));
 	}
 	SUITE_OK(wcs_import_finish(import, NULL));
@@ -279,6 +324,19 @@ SUITE_STORES(test_a_small_table_is_read_whole, 60)
 	SUITE_OK(sample_read(s, (struct wcs_advice_options){.json = false}, &text));
 	ck_assert_ptr_nonnull(strstr(text, "# table t: 1000 rows, 1000 cells, 100000 bytes of "
 					   "values; all rows were read"));
+	free(text);
+}
+
+/* What has not reached a table file yet has no splits. */
+SUITE_LEVELDB_STORE(test_without_splits_the_first_rows_are_read, 60)
+{
+	char *text;
+
+	sample_fill(s, 2000);
+	SUITE_OK(sample_read(s, (struct wcs_advice_options){.rows = 1000}, &text));
+	ck_assert_msg(strstr(text, "# table t: 1000 rows, 1000 cells, 100000 bytes of values; "
+				   "the first rows of a larger table, which has no splits") != NULL,
+		      "%s", text);
 	free(text);
 }
 

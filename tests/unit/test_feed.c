@@ -320,6 +320,33 @@ static void put_large(struct wcs_table *table, int64_t ts, size_t len, unsigned 
 	free(value);
 }
 
+/* A mutation that writes a cell twice: its line has the last value, as the store has. */
+SUITE_STORES(test_a_cell_that_is_written_twice, 30)
+{
+	static const size_t sizes[][2] = {{5000, 0}, {5000, 6000}, {0, 5000}};
+	struct told told = {.count = 0};
+	const struct wcs_watch watch = {tell, &told};
+	struct suite mirror;
+
+	suite_open(&mirror, SUITE_LEVELDB);
+	wcs_table_watch(s->table, &watch);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct wcs_mutation *mutation = wcs_mutation_new();
+		char *value = suite_pattern(6000, 7);
+
+		SUITE_OK(wcs_mutation_set(mutation, "f", suite_text("q"), 2,
+					  (struct wcs_slice){value, sizes[i][0]}));
+		SUITE_OK(wcs_mutation_set(mutation, "f", suite_text("q"), 5, suite_text("other")));
+		SUITE_OK(wcs_mutation_set(mutation, "f", suite_text("q"), 2,
+					  (struct wcs_slice){value, sizes[i][1]}));
+		SUITE_OK(suite_mutate(s->table, "r", mutation, NULL));
+		free(value);
+		follow(&told, mirror.table);
+		expect_exported(s->table, mirror.table);
+	}
+	suite_close(&mirror);
+}
+
 /* Values that are not in the memory of their line: of text, of any bytes, appended to and moved;
  * also when the cell has another value, or none, by the time that the line is read. */
 SUITE_STORES(test_large, 120)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The heat map's counts, against those of a model that sees the same operations. */
 #include "store/heat/heat.h"
+#include "store/heat/patterns/patterns.h"
 #include "store/table/table.h"
 #include "tests/unit/suite.h"
 
@@ -130,6 +131,47 @@ SUITE_STORES(test_counts_are_exact, 60)
 			expected += reads[j] + writes[j];
 		ck_assert_uint_eq(heat_column(map, 575 - 3 + i), expected);
 	}
+	wcs_heat_map_free(map);
+}
+
+/* Hours and days begin while nothing is mounted: the counts before are in their columns. */
+SUITE_LEVELDB_STORE(test_counts_outlast_a_gap, 60)
+{
+	static const int hours[] = {7, 5 * 24};
+	struct wcs_heat_map *map;
+	uint64_t expected = 0;
+
+	heat_open(s);
+	for (size_t i = 0; i < 2; i++) {
+		heat_load(s, 0, 20, "row#%05d");
+		expected += 20;
+		heat_tick(s);
+		suite_shut(s);
+		s->clock += 60 * hours[i] * MINUTE;
+		SUITE_OK(suite_try_open(s));
+		for (int window = WCS_HEAT_4D; window <= WCS_HEAT_28D; window++) {
+			map = heat_map(s, (enum wcs_heat_window)window, WCS_HEAT_WRITES);
+			ck_assert_uint_eq(map->total,
+					  window == WCS_HEAT_28D || i == 0 ? expected : 0);
+			wcs_heat_map_free(map);
+		}
+	}
+}
+
+/* Jobs that read the whole table, many times a minute: no row of it is hotter than the others. */
+SUITE_LEVELDB_STORE(test_repeated_scans_have_no_hot_row, 120)
+{
+	struct wcs_heat_map *map;
+
+	heat_load(s, 0, 1000, "row#%05d");
+	heat_open(s);
+	for (int i = 0; i < 60; i++)
+		ck_assert_uint_eq(heat_scan(s, suite_all), 1000);
+	heat_tick(s);
+	map = heat_map(s, WCS_HEAT_6H, WCS_HEAT_READS);
+	ck_assert_uint_eq(map->total, 60 * 1000);
+	for (size_t row = 0; row < map->rows; row++)
+		ck_assert(!map->ranges[row].row || map->ranges[row].total < 60 * 1000 / 64);
 	wcs_heat_map_free(map);
 }
 
@@ -381,6 +423,99 @@ static size_t heat_memory_of_day(struct suite *s, bool heat)
 	wcs_heat_map_free(map);
 	heat_close_tables(tables);
 	return used.uordblks + used.hblkhd;
+}
+
+/* ---- Places ------------------------------------------------------------------------------ */
+
+enum { PLACES = 1200, PLACES_MINUTES = 10, PLACES_WRITES = 20000, PLACES_BATCH = 40 };
+
+struct places {
+	uint64_t writes[PLACES][PLACES_MINUTES];
+	uint64_t random;
+};
+
+static void place_key(size_t place, char key[8])
+{
+	snprintf(key, 8, "%c%04zu", place < 1000 ? 'r' : 'z', place % 1000);
+}
+
+/* Writes random keys in batches. */
+static void places_write(struct suite *s, struct places *model, size_t minute)
+{
+	char line[PLACES_BATCH * 64], key[8];
+
+	for (size_t i = 0; i < PLACES_WRITES; i += PLACES_BATCH) {
+		struct wcs_import *import = suite_import(s->table);
+		size_t len = 0;
+
+		for (size_t j = 0; j < PLACES_BATCH; j++) {
+			size_t place = suite_random(&model->random) % (minute < 5 ? 1000 : PLACES);
+
+			place_key(place, key);
+			len += (size_t)snprintf(
+				line + len, sizeof(line) - len,
+				"{\"key\":\"%s\",\"families\":{\"f\":{\"q\":\"1\"}}}\n", key);
+			model->writes[place][minute]++;
+		}
+		SUITE_OK(suite_import_text(import, line, NULL));
+		SUITE_OK(wcs_import_finish(import, NULL));
+		wcs_import_free(import);
+	}
+}
+
+static uint64_t places_of(const struct places *model, const struct wcs_heat_range *range,
+			  size_t minute)
+{
+	uint64_t sum = 0;
+	char key[8];
+
+	for (size_t place = 0; place < PLACES; place++) {
+		place_key(place, key);
+		if (wcs_slice_compare(suite_text(key), range->start) >= 0 &&
+		    (!range->end.data || wcs_slice_compare(suite_text(key), range->end) < 0))
+			sum += model->writes[place][minute];
+	}
+	return sum;
+}
+
+/* Random keys, and others behind them that come in the middle of the time: nothing is counted where
+ * there were no keys, and little at a wrong place. */
+SUITE_LEVELDB_STORE(test_places_of_random_writes, 120)
+{
+	static const struct {
+		size_t ranges, percent; /* that may be wrong */
+	} cases[] = {{40, 3}, {200, 12}};
+	struct wcs_heat_finding findings[WCS_HEAT_FINDINGS_MAX];
+	struct places *model = calloc(1, sizeof(*model));
+	struct wcs_heat_map *map;
+
+	heat_open(s);
+	model->random = 3;
+	for (size_t minute = 0; minute < PLACES_MINUTES; minute++) {
+		places_write(s, model, minute);
+		heat_tick(s);
+	}
+	for (size_t i = 0; i < 2; i++) {
+		uint64_t wrong = 0;
+
+		SUITE_OK(wcs_heat_map(s->table, WCS_HEAT_6H, WCS_HEAT_WRITES, cases[i].ranges, 0,
+				      &map));
+		ck_assert_uint_eq(map->total, PLACES_WRITES * PLACES_MINUTES);
+		for (size_t r = 0; r < map->rows; r++)
+			for (size_t minute = 0; minute < PLACES_MINUTES; minute++) {
+				size_t column = map->columns - 1 - PLACES_MINUTES + minute;
+				uint64_t value = map->values[r * map->columns + column];
+				uint64_t expected = places_of(model, &map->ranges[r], minute);
+
+				wrong += value > expected ? value - expected : 0;
+				ck_assert(expected > 0 || value == 0);
+			}
+		ck_assert_uint_le(wrong * 100, cases[i].percent * map->total);
+		ck_assert_int_eq(wcs_heat_diagnose(map, findings), 1);
+		ck_assert_int_eq(findings[0].pattern, WCS_HEAT_EVEN);
+		wcs_heat_map_free(map);
+	}
+	free(model);
 }
 
 /* 40 tables with long keys. */

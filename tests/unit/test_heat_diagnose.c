@@ -133,21 +133,68 @@ SUITE_TEST(test_a_hot_prefix_lasts, 10)
 	expect(map, "even load");
 }
 
+/* Nine first segments, of which one is as hot as four of them. They begin with two different bytes,
+ * of which one has half of any load. */
+SUITE_TEST(test_a_hot_segment_among_unlike_ones, 10)
+{
+	char keys[29][HEAT_KEY_MAX] = {""};
+	const char *starts[29] = {keys[0]};
+	struct wcs_heat_map *map;
+
+	for (size_t r = 1; r < 29; r++) {
+		if (r <= 20)
+			snprintf(keys[r], sizeof(keys[r]), "com.google.maps#p%02zu", r);
+		else
+			snprintf(keys[r], sizeof(keys[r]), "org.site%zu", r);
+		starts[r] = keys[r];
+	}
+	for (uint64_t hot = 22; hot <= 23; hot++) { /* 44.0 and 45.1 % of all */
+		map = heat_map_new(starts, 29, 60, WCS_HEAT_OPS);
+		for (size_t r = 1; r < 29; r++)
+			for (size_t c = 0; c < 60; c++)
+				heat_map_add(map, r, c, r <= 20 ? hot : 70);
+		expect(map, hot == 23 ? "hot prefix 1-20" : "no known pattern");
+	}
+}
+
 SUITE_TEST(test_sequential_keys_both_ways, 10)
 {
 	struct wcs_heat_map *map = noise(100, 60, 1), *back = noise(100, 60, 1),
-			    *jumps = noise(100, 60, 1), *stays = noise(100, 60, 1);
+			    *jumps = noise(100, 60, 1), *stays = noise(100, 60, 1),
+			    *ring = noise(100, 60, 1);
 
 	for (size_t c = 0; c < 60; c++) {
 		heat_map_add(map, 20 + c, c, 500);
 		heat_map_add(back, 90 - c, c, 500);
 		heat_map_add(jumps, c * 37 % 100, c, 500);
 		heat_map_add(stays, 99, c, 500);
+		heat_map_add(ring, 10 + c % 20 * 4, c, 500);
 	}
 	expect(map, "sequential keys 20-79");
 	expect(back, "sequential keys 31-90");
 	expect(jumps, "no known pattern");
 	expect(stays, "hot prefix 99-99");
+	expect(ring, "sequential keys 10-86");
+	for (size_t teeth = 4; teeth <= 5; teeth++) { /* steps of which all but one go forward */
+		map = noise(100, 60, 1);
+		for (size_t c = 0; c < 60; c++)
+			heat_map_add(map, c % teeth * 20, c, 500);
+		expect(map, teeth == 5 ? "sequential keys 0-80" : "no known pattern");
+	}
+	for (size_t steps = 9; steps <= 10; steps++) { /* one of them back */
+		map = noise(100, steps + 1, 0);
+		for (size_t c = 0; c <= steps; c++)
+			heat_map_add(map, c % 6 * 15, c, 500);
+		expect(map, steps == 10 ? "sequential keys 0-75" : "no known pattern");
+	}
+	map = noise(100, 60, 1); /* each column at a place of its own, all places alike */
+	for (size_t c = 0; c < 600; c++)
+		heat_map_add(map, c * 37 % 100, c / 10, 500);
+	expect(map, "even load");
+	map = noise(100, 100, 1);
+	for (size_t c = 0; c < 100; c++)
+		heat_map_add(map, c * 37 % 100, c, 500);
+	expect(map, "no known pattern");
 	map = noise(100, 5, 0); /* a young map: each column has a fifth */
 	for (size_t r = 0; r < 100; r++)
 		heat_map_add(map, r, r / 20, 30);
@@ -218,6 +265,7 @@ SUITE_TEST(test_even_means_even, 10)
 	struct wcs_heat_map *map = heat_map_plain(10, 12, WCS_HEAT_OPS),
 			    *minute = heat_map_plain(10, 12, WCS_HEAT_OPS),
 			    *burst = heat_map_plain(100, 12, WCS_HEAT_OPS);
+	struct wcs_heat_finding findings[WCS_HEAT_FINDINGS_MAX];
 
 	for (size_t r = 0; r < 10; r++) {
 		heat_map_add(minute, r, 4, uneven[r]);
@@ -228,6 +276,9 @@ SUITE_TEST(test_even_means_even, 10)
 		heat_map_add(burst, r, 4, 100);
 	expect(map, "no known pattern");
 	expect(minute, "no known pattern");
+	/* One column with traffic is no change of place. */
+	ck_assert_int_eq(wcs_heat_diagnose(burst, findings), 1);
+	ck_assert_ptr_null(strstr(findings[0].words, "which changes"));
 	expect(burst, "no known pattern");
 	expect(noise(7, 60, 100), "no known pattern");
 	expect(noise(8, 60, 100), "even load");
@@ -249,8 +300,13 @@ SUITE_TEST(test_latency_has_no_shares, 10)
 	}
 	map->total = 100;
 	slow->total = 118;
+	heat_map_begin(map, 55);
 	expect(map, "even load");
 	expect(slow, "slow range 7-7");
+	map = heat_map_plain(50, 60, WCS_HEAT_LATENCY);
+	heat_map_add(map, 7, 59, 1);
+	heat_map_begin(map, 56);
+	expect(map, "little traffic");
 }
 
 SUITE_LOOP(test_noise_is_no_pattern, 50, 10)

@@ -58,6 +58,43 @@ SUITE_TEST(test_a_text_has_title_axis_labels_and_hot_ranges, 10)
 	heat_map_free(map);
 }
 
+/* Small numbers leave levels without one: the legend has the shades that the map has. */
+SUITE_TEST(test_a_legend_has_each_shade_of_the_map, 10)
+{
+	for (uint64_t most = 1; most <= 40; most++) {
+		struct wcs_heat_map *map = heat_map_plain(40, 3, WCS_HEAT_OPS);
+		char *text, *legend, *end, *row;
+
+		for (uint64_t value = 1; value <= most; value++)
+			heat_map_add(map, value - 1, 0, value);
+		text = print(&plain, map, KEYVIS_TXT);
+		legend = strstr(text, "hours:\n") + 7;
+		end = strchr(legend, '\n');
+		for (row = strchr(end, '|'); row;
+		     row = strchr(row + 1, '\n') ? strchr(strchr(row + 1, '\n'), '|') : NULL)
+			ck_assert_msg(memchr(legend, row[1], (size_t)(end - legend)) != NULL,
+				      "no '%c' for %llu in %.*s", row[1], (unsigned long long)most,
+				      (int)(end - legend), legend);
+		free(text);
+		heat_map_free(map);
+	}
+}
+
+SUITE_TEST(test_a_delimiter_that_cannot_be_printed, 10)
+{
+	const char *const starts[] = {"", "STC\x01", "STC\x02"};
+	const struct keyvis_table table = {"t", 1, NULL, NULL, false};
+	struct wcs_heat_map *map = heat_map_new(starts, 3, 3, WCS_HEAT_OPS);
+	char *svg;
+
+	heat_map_add(map, 1, 0, 10);
+	EXPECT_PARTS(print(&table, map, KEYVIS_TXT), "\nSTC%01*  ", "100 %     10  STC%01*\n");
+	svg = print(&table, map, KEYVIS_SVG);
+	ck_assert_ptr_null(strchr(svg, 1));
+	free(svg);
+	heat_map_free(map);
+}
+
 /* The columns of a line, without escape sequences. */
 static size_t line_width(const char *line, size_t len)
 {
@@ -94,6 +131,24 @@ SUITE_LOOP(test_lines_are_100_characters_at_most, 15, 60)
 	}
 	free(text);
 	heat_map_free(full);
+	heat_map_free(map);
+}
+
+/* Minutes that were counted fit into the text's 60 columns, also when one more has begun. */
+SUITE_TEST(test_minutes_fit_into_the_columns, 10)
+{
+	struct wcs_heat_map *map = heat_map_plain(2, 360, WCS_HEAT_OPS);
+	size_t rows, columns;
+
+	for (size_t counted = 360; counted > 0; counted--) {
+		size_t next = counted < 360 ? counted + 1 : counted;
+
+		heat_map_begin(map, 360 - counted);
+		keyvis_size(map, KEYVIS_TXT, &rows, &columns);
+		ck_assert_uint_le(columns > 0 ? next * columns / 360 : next, 60);
+		if (counted < 60)
+			ck_assert_uint_eq(columns, 0);
+	}
 	heat_map_free(map);
 }
 
@@ -212,6 +267,8 @@ SUITE_TEST(test_a_path_is_the_longest_prefix_of_all_keys, 10)
 		      {"02#t4#x\\", "03", "t", true},
 		      {"02#t4#x", "02#t4#y", "t/t4/x", true},
 		      {"02#t4#a", "02#t4#y", "t/t4", true},
+		      {"02#t4", "05", "t", true},
+		      {"0f#t4", "10", "t/t4", true},
 		      {"02", "03", "t", true}};
 	struct wcs_keys keys = {.delimiter = '#', .buckets = 16, .salt_segments = 1};
 

@@ -153,6 +153,53 @@ SUITE_TEST(test_bytes, 10)
 	expect_metrics(metrics, lines);
 }
 
+struct note {
+	struct metrics_note note;
+	int answered, given_up;
+};
+
+static void count_answer(struct metrics_note *note, const struct iovec *iov, uint64_t nanoseconds)
+{
+	struct note *counted = (struct note *)note;
+
+	(void)nanoseconds;
+	counted->answered += iov != NULL;
+	counted->given_up += iov == NULL;
+}
+
+/* Notes each READ. */
+static struct metrics_note *note_read(void *ctx, const void *request)
+{
+	const struct fuse_in_header *header = request;
+	struct note *notes = ctx;
+
+	return header->opcode == FUSE_READ ? &notes[header->unique / 2].note : NULL;
+}
+
+/* Reads that wait keep their notes while many requests pass. */
+SUITE_TEST(test_notes_wait, 10)
+{
+	struct note notes[101] = {0};
+	struct metrics *metrics = metrics_new();
+
+	for (int i = 1; i <= 100; i++)
+		notes[i].note.answered = count_answer;
+	metrics_note(metrics, note_read, notes);
+	for (uint64_t i = 1; i <= 100; i++)
+		receive(metrics, FUSE_READ, 2 * i);
+	for (uint64_t i = 101; i <= 20000; i++) {
+		receive(metrics, FUSE_GETATTR, 2 * i);
+		answer(metrics, 2 * i, 0, NULL, 0);
+	}
+	for (uint64_t i = 1; i < 100; i++)
+		answer(metrics, 2 * i, 0, "line", 4);
+	metrics_free(metrics);
+	for (int i = 1; i < 100; i++)
+		ck_assert_int_eq(notes[i].answered, 1);
+	ck_assert_int_eq(notes[1].given_up + notes[100].answered, 0);
+	ck_assert_int_eq(notes[100].given_up, 1);
+}
+
 /* A message that cannot be understood, or comes twice, does no harm. */
 SUITE_TEST(test_odd_messages, 10)
 {

@@ -36,8 +36,10 @@ static void push(struct ring *ring, const void *topic, const char *text, size_t 
 	memset(line, '.', strlen(text) + padding);
 	memcpy(line, text, strlen(text));
 	line[strlen(text) + padding] = '\n';
-	ring_push(ring, topic, false,
-		  wcs_change_text((struct wcs_slice){NULL, 0}, line, strlen(text) + padding + 1));
+	ring_push(ring,
+		  (struct ring_line){.change = wcs_change_text((struct wcs_slice){NULL, 0}, line,
+							       strlen(text) + padding + 1),
+				     .topic = topic});
 	free(line);
 }
 
@@ -108,28 +110,54 @@ SUITE_TEST(test_lost, 10)
 		if (i == 89)
 			join(ring, &late, NULL);
 	}
-	ck_assert_uint_le(ring_pending(ring, &all.place), 16 << 10);
+	ck_assert_uint_le(ring_pending(ring, &all.place), (16 << 10) + 1200);
 	ck_assert_str_eq(strncmp(take(ring, &all, 3), "lost ", 5) == 0 ? "lost" : "none", "lost");
 	EXPECT(ring, &late, 3, "090");
-	/* A line has 1,000 bytes and some, so 15 fit; of 26 lines on `one` 3 are among them. */
+	/* A line has 1,000 bytes and some, so 14 fit behind one; of 26 lines on `one` 3 are there.
+	 */
 	take(ring, &all, 3);
 	EXPECT(ring, &ones, 3, "lost 23");
 	EXPECT(ring, &ones, 3, "088");
 	EXPECT(ring, &ones, 3, "092");
 	EXPECT(ring, &ones, 3, "096");
 	EXPECT(ring, &ones, 3, "-");
-	ring_push(ring, &two, false, NULL); /* it could not be made */
+	ring_push(ring, (struct ring_line){.topic = &two}); /* it could not be made */
 	EXPECT(ring, &ones, 3, "-");
-	ring_push(ring, &one, false, NULL);
-	EXPECT(ring, &ones, 3, "lost 1");
-	/* A line that is larger than the ring stays while it is the last. */
+	push(ring, &one, "before", 0);
+	ring_push(ring, (struct ring_line){.topic = &one});
+	push(ring, &one, "behind", 0);
+	EXPECT(ring, &ones, 6, "before");
+	EXPECT(ring, &ones, 6, "lost 1");
+	EXPECT(ring, &ones, 6, "behind");
+	/* A line that is larger than the ring stays until as much is behind it. */
 	push(ring, &one, "large", 40 << 10);
-	EXPECT(ring, &ones, 5, "large");
 	push(ring, &one, "next", 0);
+	EXPECT(ring, &ones, 5, "large");
 	EXPECT(ring, &ones, 4, "next");
+	push(ring, &one, "large", 40 << 10);
+	push(ring, &one, "other", 40 << 10);
+	EXPECT(ring, &ones, 5, "lost 1");
+	EXPECT(ring, &ones, 5, "other");
 	ring_leave(ring, &all.place);
 	ring_leave(ring, &ones.place);
 	ring_leave(ring, &late.place);
+	ring_free(ring);
+}
+
+/* Lines that nobody wants do not crowd out those that somebody waits for. */
+SUITE_TEST(test_unwanted, 10)
+{
+	static const char one, two;
+	struct ring *ring = ring_new(16 << 10);
+	struct reader ones;
+
+	join(ring, &ones, &one);
+	push(ring, &one, "first", 0);
+	for (int i = 0; i < 100; i++)
+		push(ring, &two, "other", 1000);
+	EXPECT(ring, &ones, 5, "first");
+	EXPECT(ring, &ones, 5, "-");
+	ring_leave(ring, &ones.place);
 	ring_free(ring);
 }
 

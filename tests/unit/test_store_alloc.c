@@ -4,6 +4,7 @@
  * the same; on -ENOMEM nothing of it is there, nothing leaks, no lock is held, and the same call
  * works when memory is back.
  */
+#include "store/heat/heat.h"
 #include "tests/unit/alloc.h"
 #include "tests/unit/calls.h"
 
@@ -224,6 +225,81 @@ SUITE_TEST(test_every_allocation_of_open, 300)
 	} while (attempt.failed);
 	ck_assert_uint_gt(attempt.n, 20);
 	alloc_expect_whole();
+}
+
+/* ---- The heat map ------------------------------------------------------------------------ */
+
+static void alloc_open_heat(void)
+{
+	calls_open(&calls, SUITE_LEVELDB);
+	calls.suite.heat = true;
+	calls.suite.clock = INT64_C(1740000000000000);
+	suite_reopen(&calls.suite);
+}
+
+static void alloc_count_gets(void)
+{
+	struct wcs_cell_info info;
+
+	for (int i = 0; i < 10; i++)
+		SUITE_OK(wcs_cell_get(calls.suite.table, suite_text("r"), "a", suite_text("q"),
+				      WCS_TS_NEWEST, &info));
+}
+
+/* Makes a map; its operations if that succeeds. */
+static int alloc_map(uint64_t *total)
+{
+	struct wcs_heat_map *map = NULL;
+	int rc = wcs_heat_map(calls.suite.table, WCS_HEAT_6H, WCS_HEAT_READS, 20, 30, &map);
+
+	if (rc == 0)
+		*total = map->total;
+	wcs_heat_map_free(map);
+	return rc;
+}
+
+/* A fold that lost counts says so, and the next one has those of its own time. */
+SUITE_TEST(test_every_allocation_of_a_fold, 300)
+{
+	struct attempt attempt = {.n = 0};
+	uint64_t before_it = 0, total;
+
+	alloc_open_heat();
+	do {
+		int rc;
+
+		alloc_count_gets();
+		calls.suite.clock += 1000000;
+		attempt_begin(&attempt, false);
+		rc = wcs_heat_fold(calls.suite.store);
+		attempt_end(&attempt, rc, NULL);
+		SUITE_OK(alloc_map(&total));
+		ck_assert_msg(rc != 0 || total == before_it + 10, "allocation %zu: %zu behind %zu",
+			      attempt.n, (size_t)total, (size_t)before_it);
+		before_it = total;
+	} while (attempt.failed);
+	ck_assert_uint_gt(attempt.n, 10);
+	suite_close(&calls.suite);
+}
+
+SUITE_TEST(test_every_allocation_of_a_map, 300)
+{
+	struct attempt attempt = {.n = 0};
+
+	alloc_open_heat();
+	alloc_count_gets();
+	SUITE_OK(wcs_heat_fold(calls.suite.store));
+	do {
+		uint64_t total = 10;
+		int rc;
+
+		attempt_begin(&attempt, false);
+		rc = alloc_map(&total);
+		attempt_end(&attempt, rc, NULL);
+		ck_assert_msg(total == 10, "allocation %zu: %zu", attempt.n, (size_t)total);
+	} while (attempt.failed);
+	ck_assert_uint_gt(attempt.n, 10);
+	suite_close(&calls.suite);
 }
 
 /* ---- Checks ------------------------------------------------------------------------------ */

@@ -55,7 +55,8 @@ static void key_escape(struct ldb_key *key, const unsigned char *from, size_t le
 	}
 }
 
-void ldb_key_close(struct ldb_key *key)
+/* Turns a prefix of ldb_key_row_prefix into that of one row's cells. */
+static void key_close(struct ldb_key *key)
 {
 	key->data[key->len++] = 0;
 	key->data[key->len++] = KEY_END;
@@ -85,7 +86,7 @@ void ldb_key_row(struct ldb_key *key, uint32_t table, struct wcs_slice row)
 {
 	ldb_key_table(key, table);
 	ldb_key_row_prefix(key, row);
-	ldb_key_close(key);
+	key_close(key);
 }
 
 void ldb_key_family(struct ldb_key *key, const char *family)
@@ -102,7 +103,7 @@ void ldb_key_qualifier(struct ldb_key *key, struct wcs_slice qualifier)
 
 	if (len > 0)
 		key_escape(key, qualifier.data, len);
-	ldb_key_close(key);
+	key_close(key);
 }
 
 void ldb_key_ts(struct ldb_key *key, int64_t ts)
@@ -214,7 +215,9 @@ int ldb_key_split(const void *key, size_t len, struct ldb_key_parts *parts)
 	return 0;
 }
 
-size_t ldb_key_unescape(const unsigned char *from, size_t len, unsigned char *to)
+/* The bytes of an escaped part that ldb_key_split accepted, without its terminator; to has room for
+ * len bytes. Returns how many there are. */
+static size_t key_unescape(const unsigned char *from, size_t len, unsigned char *to)
 {
 	const unsigned char *end = from + len;
 	size_t made = 0;
@@ -233,15 +236,14 @@ size_t ldb_key_unescape(const unsigned char *from, size_t len, unsigned char *to
 size_t ldb_key_get_row(const unsigned char *data, const struct ldb_key_parts *parts,
 		       unsigned char *to)
 {
-	return ldb_key_unescape(data + LDB_KEY_TABLE_LEN, parts->row_end - 2 - LDB_KEY_TABLE_LEN,
-				to);
+	return key_unescape(data + LDB_KEY_TABLE_LEN, parts->row_end - 2 - LDB_KEY_TABLE_LEN, to);
 }
 
 size_t ldb_key_get_qualifier(const unsigned char *data, const struct ldb_key_parts *parts,
 			     unsigned char *to)
 {
-	return ldb_key_unescape(data + parts->family_end, parts->column_end - 2 - parts->family_end,
-				to);
+	return key_unescape(data + parts->family_end, parts->column_end - 2 - parts->family_end,
+			    to);
 }
 
 static struct ldb_id_key key_id(unsigned char space, uint64_t id)

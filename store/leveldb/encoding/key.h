@@ -53,8 +53,6 @@ void ldb_key_table_past(struct ldb_key *key, uint32_t table);
 void ldb_key_row_prefix(struct ldb_key *key, struct wcs_slice bytes);
 /* The prefix of the row's cells; row may also be a bound. */
 void ldb_key_row(struct ldb_key *key, uint32_t table, struct wcs_slice row);
-/* Turns a prefix of ldb_key_row_prefix into that of one row's cells. */
-void ldb_key_close(struct ldb_key *key);
 void ldb_key_family(struct ldb_key *key, const char *family);
 void ldb_key_qualifier(struct ldb_key *key, struct wcs_slice qualifier);
 void ldb_key_ts(struct ldb_key *key, int64_t ts);
@@ -75,9 +73,6 @@ int ldb_key_split_column(const void *data, size_t len, struct ldb_key_parts *par
 /* The timestamp of a key that starts with a column's prefix of column_end bytes. -EIO: not exactly.
  */
 int ldb_key_split_ts(const void *data, size_t len, size_t column_end, int64_t *ts);
-/* The bytes of an escaped part that ldb_key_split accepted, without its terminator; to has room for
- * len bytes. Returns how many there are. */
-size_t ldb_key_unescape(const unsigned char *from, size_t len, unsigned char *to);
 /* The row of a split key; to has room for WCS_ROW_KEY_MAX bytes. */
 size_t ldb_key_get_row(const unsigned char *data, const struct ldb_key_parts *parts,
 		       unsigned char *to);

@@ -6,14 +6,17 @@
  * The thresholds are rowfs's own; tests/unit/test_heat_diagnose.c has maps on both sides of them.
  * Shares are of the map's total:
  *
- *   little      fewer than 100 operations, or than 5 columns counted; there is no other finding
+ *   little      fewer than 100 operations (not of latency), or than 5 columns counted; there is no
+ *               other finding
  *   hot row     one row has more than 20 %
- *   sequential  5 columns or more have half of their values in a sixteenth of the ranges around
- *               their median, or in as large a part as a column is of the map's; these medians
- *               have 5 places or more, and a correlation with time of 0.9 or more; the values
- *               around them are more than 50 %
- *   hot prefix  keys that begin with the same bytes have more than 30 %, hot rows left out; that
- *               is four times as much as if each prefix had as much as those beside it; in half
+ *   sequential  5 columns or more have half of their values around their median: within a 32nd
+ *               of the ranges on each side, or with C < 16 columns a 2C-th; these medians
+ *               change 4 times or more, and have a correlation with time of 0.9 or more, or
+ *               change 10 times or more, of which 80 % one way; the values around them are
+ *               more than 50 %
+ *   hot prefix  keys that begin with the same segments, or else bytes, have more than 30 %, hot
+ *               rows left out; that is four times as much as if each prefix, segment by segment
+ *               or byte by byte, had as much as those beside it; in half
  *               of the columns they have at least half of that share
  *   scans       3 times or more, neighbouring columns have three times the lower quartile of all
  *               columns, and 60 % of the ranges have in one of them twice their average of the
@@ -23,11 +26,12 @@
  *   slow        of latency: a range has four times the mean
  *   even        none of these; no range has more than four times the mean, and all that ranges
  *               have above the mean is 25 % or less; there are 8 ranges or more, and 5 columns
- *               with values
+ *               with values; columns of 32 or more, half of them around the median, have at
+ *               most 50 %
  *   mixed       none of these
  */
-#ifndef WCS_HEAT_DIAGNOSE_H
-#define WCS_HEAT_DIAGNOSE_H
+#ifndef WCS_HEAT_PATTERNS_H
+#define WCS_HEAT_PATTERNS_H
 
 #include "store/heat/heat.h"
 
@@ -55,14 +59,15 @@ struct wcs_heat_finding {
 };
 
 #define WCS_HEAT_FINDINGS_MAX 8u
+#define WCS_HEAT_HOT_ROWS     3u /* of these, at most */
 
 /* Thresholds that the rules of advice.h have, too, in percent. */
 #define WCS_HEAT_HOT_ROW_SHARE	  20u
 #define WCS_HEAT_HOT_PREFIX_SHARE 30u
 #define WCS_HEAT_SEQUENTIAL_SHARE 50u
 
-/* Writes the findings, one or more, the most important first; at most three are hot rows. Returns
- * how many, or -ENOMEM. Any thread. */
+/* Writes the findings, one or more, the most important first. Returns how many, or -ENOMEM. Any
+ * thread. */
 int wcs_heat_diagnose(const struct wcs_heat_map *map,
 		      struct wcs_heat_finding findings[WCS_HEAT_FINDINGS_MAX]);
 
