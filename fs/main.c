@@ -90,7 +90,7 @@ static void end_notices(struct fs *fs)
 	cache_clock_end(fs);
 }
 
-static int serve(struct fs *fs, const struct mounter *mounter, const char *mountpoint)
+static int serve(struct fs *fs, struct mounter *mounter, const char *mountpoint)
 {
 	bool mounted = mountpoint_fd(mountpoint) >= 0;
 	int rc;
@@ -108,7 +108,8 @@ static int serve(struct fs *fs, const struct mounter *mounter, const char *mount
 		end_notices(fs);
 	locks_end(fs->locks);
 	if (!mounted && mounter_unmount(mounter, fs->session) != 0)
-		fs_log(NULL, WCS_LOG_ERROR, "could not be unmounted: the mounter has gone");
+		fs_log(NULL, WCS_LOG_ERROR,
+		       "could not be unmounted: the mounter or fusermount3 is missing");
 	if (rc != 0)
 		fs_log(NULL, WCS_LOG_ERROR, strerror(-rc));
 	return rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -14,6 +14,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -25,12 +26,13 @@
 
 enum {
 	MOUNTER_MOUNT = 'm',
-	MOUNTER_UNMOUNT = 'u',
-	MOUNTER_END = 'e', /* without an answer */
+	MOUNTER_UNMOUNT = 'u', /* without an answer: the mounter ends with it */
+	MOUNTER_END = 'e',     /* without an answer */
 	MOUNTER_DONE = 'd',
 	MOUNTER_FAILED = 'f'
 };
 enum { DYING_TRIES = 1000, DYING_PAUSE_US = 10000 };
+enum { NO_PROGRAM = 127 };
 
 /* Sends a byte, and a descriptor unless fd is -1. */
 static int mounter_send(int to, char what, int fd)
@@ -94,6 +96,16 @@ static void mounter_replace(int none, int fd)
 		close(fd);
 }
 
+/* Unmounts as fuse_session_unmount does, but without a fork, for which an ordinary user may have no
+ * process left. Returns only what the process exits with. */
+static int mounter_detach(const char *mountpoint)
+{
+	if (umount2(mountpoint, MNT_DETACH) == 0)
+		return 0;
+	execlp("fusermount3", "fusermount3", "-u", "-q", "-z", "--", mountpoint, (char *)NULL);
+	return NO_PROGRAM;
+}
+
 /* false: the server ended without MOUNTER_END. */
 static bool mounter_serve(int fd, struct fuse_session *session, const char *mountpoint, bool quiet)
 {
@@ -101,10 +113,8 @@ static bool mounter_serve(int fd, struct fuse_session *session, const char *moun
 	int none, rc;
 
 	while (mounter_receive(fd, &what, &none) == 0) {
-		if (what == MOUNTER_UNMOUNT) {
-			fuse_session_unmount(session);
-			mounter_send(fd, MOUNTER_DONE, -1);
-		}
+		if (what == MOUNTER_UNMOUNT)
+			_exit(mounter_detach(mountpoint));
 		if (what != MOUNTER_MOUNT)
 			return true;
 		if (fuse_session_mount(session, mountpoint) != 0) {
@@ -178,24 +188,32 @@ int mounter_mount(const struct mounter *mounter, struct fuse_session *session)
 	return 0;
 }
 
-int mounter_unmount(const struct mounter *mounter, struct fuse_session *session)
+/* Sends the last command and waits for the end of the mounter. 0, or -EIO: it did not do that. */
+static int mounter_finish(struct mounter *mounter, char what)
+{
+	int rc, status = 0;
+
+	if (mounter->fd < 0)
+		return 0;
+	rc = mounter_send(mounter->fd, what, -1);
+	close(mounter->fd);
+	mounter->fd = -1;
+	if (waitpid(mounter->process, &status, 0) < 0 || !WIFEXITED(status) ||
+	    WEXITSTATUS(status) == NO_PROGRAM)
+		rc = -EIO;
+	return rc == 0 ? 0 : -EIO;
+}
+
+int mounter_unmount(struct mounter *mounter, struct fuse_session *session)
 {
 	struct pollfd kernel = {.fd = fuse_session_fd(session)};
-	char answer;
-	int none, rc;
 
 	if (poll(&kernel, 1, 0) == 1 && kernel.revents & POLLERR)
 		return 0;
-	rc = mounter_send(mounter->fd, MOUNTER_UNMOUNT, -1);
-	return rc == 0 ? mounter_receive(mounter->fd, &answer, &none) : rc;
+	return mounter_finish(mounter, MOUNTER_UNMOUNT);
 }
 
 void mounter_end(struct mounter *mounter)
 {
-	if (mounter->fd < 0)
-		return;
-	mounter_send(mounter->fd, MOUNTER_END, -1);
-	close(mounter->fd);
-	waitpid(mounter->process, NULL, 0);
-	mounter->fd = -1;
+	mounter_finish(mounter, MOUNTER_END);
 }

@@ -14,7 +14,7 @@ struct fuse_session;
 
 /* The server's end of the connection. */
 struct mounter {
-	int fd; /* -1: it was not started */
+	int fd; /* -1: it was not started, or has ended */
 	pid_t process;
 	bool clears; /* it unmounts the dead mount of a server that died; set before the start */
 };
@@ -30,10 +30,13 @@ int mounter_start(struct mounter *mounter, struct fuse_session *session, const c
 /* Mounts, and gives the session the kernel's descriptor. -EIO: failed, with a message. */
 int mounter_mount(const struct mounter *mounter, struct fuse_session *session);
 
-/* Unmounts, unless the mount has already ended: another mount may be there by now. */
-int mounter_unmount(const struct mounter *mounter, struct fuse_session *session);
+/*
+ * Unmounts, unless the mount has already ended: another mount may be there by now. The mounter ends
+ * with it. 0, or -EIO: the mounter had gone, or there is no fusermount3.
+ */
+int mounter_unmount(struct mounter *mounter, struct fuse_session *session);
 
-/* Ends the mounter and waits for it. An existing mount stays and is dead. */
+/* Ends the mounter, unless it has ended, and waits for it. An existing mount stays and is dead. */
 void mounter_end(struct mounter *mounter);
 
 #endif

@@ -37,6 +37,19 @@ else
 fi
 unmount_store "$m"
 
+# A server that ends unmounts, also where no further process may be started for it.
+if (($(id -u) != 0)); then
+	mount_store "$TMP/s" "$m"
+	pid=$(mount_pid "$m")
+	for process in "$pid" $(pgrep -P "$pid"); do
+		prlimit --pid "$process" --nproc=1:1
+	done
+	kill -TERM "$pid"
+	check "without another process: it ends" within ended "$pid"
+	check "and has unmounted" not_mounted "$m"
+	unmount_store "$m"
+fi
+
 # served PID: the mount answers, or the process has ended.
 served() {
 	[ -d "$m/t" ] || ended "$1"
