@@ -300,6 +300,12 @@ within() {
 	return 1
 }
 
+# opens_store PID: the process has opened the files of a store.
+opens_store() {
+	within eval "find /proc/$1/fd -lname '*/data/LOCK' 2>/dev/null | grep -q ."
+}
+export -f within opens_store
+
 # files_open N: so many files of the mount $m are open, beside the metrics.
 files_open() {
 	within eval "((\$(sed -n 's/^rowfs_open_files //p' '$m/.rowfs/metrics') > $1))"

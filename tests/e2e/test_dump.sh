@@ -99,7 +99,7 @@ fail_with "a reader that has gone" 1 '^rowfs-dump: standard output: Broken pipe'
 check_eq "which without a word ends a program that takes SIGPIPE" "" \
 	"$(env --default-signal=PIPE bash -c "exec 3> >(:); wait \$!; exec '$dump' s 2>&1 >&3")"
 fail_with "a store that is in use" 1 '^rowfs-dump: .*in use' bash -c "
-	mkfifo hold; '$load' s hold & exec 9>hold; sleep 0.5
+	mkfifo hold; '$load' s hold & exec 9>hold; opens_store \$!
 	'$dump' s; status=\$?; exec 9>&-; wait; exit \$status"
 
 # A block of data that cannot be read: the output is incomplete, and an error says so.

@@ -76,7 +76,8 @@ check "the limit leaves nothing" nothing_left 1
 
 runs "adds libcheck's summaries" "1 9 passed, 2 failed" unit <<<'echo "100%: Checks: 7, Failures: 0, Errors: 0"; echo "50%: Checks: 4, Failures: 1, Errors: 1"; exit 1'
 runs "a crash is a failure" "1 0 passed, 1 failed" crash <<<'kill -SEGV $$'
-runs "a process left is a failure" "1 1 passed, 1 failed" process.sh <<<'echo ok a; setsid sleep ${S}2 </dev/null >/dev/null 2>&1 &'
+runs "a process left is a failure" "1 1 passed, 1 failed" process.sh <<<'echo ok a; setsid sleep ${S}2 </dev/null >/dev/null 2>&1 &
+until pgrep -f "^sleep ${S}2\$" >/dev/null; do :; done'
 check "it is ended" nothing_left 2
 check "it is named" said "left running: [0-9]+ sleep ${S}2"
 
@@ -94,7 +95,7 @@ fi
 for name in one two; do
 	program "$name.sh" <<-END
 		mkdir "$TMP/meet-$name"
-		for ((i = 0; i < 100; i++)); do
+		for ((i = 0; i < 1000; i++)); do
 			[ ! -d "$TMP/meet-one" ] || [ ! -d "$TMP/meet-two" ] || exec echo ok they meet
 			sleep 0.03
 		done
@@ -165,7 +166,7 @@ make_store "$TMP/s"
 mount_store "$TMP/s" "$TMP/m"
 (cd "$TMP/m" && exec sleep ${S}5) &
 track_pid $!
-sleep 0.3
+within eval '[ "$(readlink /proc/$!/cwd)" = "$TMP/m" ]'
 unmount_store "$TMP/m"
 finish
 END

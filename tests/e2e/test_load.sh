@@ -120,11 +120,7 @@ lines "$T" "$(row b 1)" "$(row a 1)" >in
 printf '%s\n%s' "$T" '{"key":"cut","families":{"f":{"q":["x"' >in
 fail_with "a file that is cut off" 1 '^rowfs-load: in:2: not JSON' "$load" s in
 fail_with "a store that is in use" 1 '^rowfs-load: .*in use' bash -c "
-	mkfifo hold; '$load' s hold & exec 9>hold
-	for ((i = 0; i < 600; i++)); do
-		ls -l /proc/\$!/fd | grep -q '/s/data/LOCK' && break
-		sleep 0.05
-	done
+	mkfifo hold; '$load' s hold & exec 9>hold; opens_store \$!
 	'$load' s /dev/null; status=\$?; exec 9>&-; wait; exit \$status"
 
 # ---- CSV -------------------------------------------------------------------------------------

@@ -63,7 +63,8 @@ if landlock; then
 	track_pid "$pid"
 	exec 7>"$TMP/in"
 	echo '{"table":"t"}' >&7
-	sleep 1 # it has opened the store, and reads
+	opens_store "$pid"
+	sleep 1 # it reads
 	plant
 	rows >&7 2>/dev/null
 	exec 7>&-
