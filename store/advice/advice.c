@@ -385,7 +385,7 @@ static void check_table(const struct wcs_advice *advice)
 	const size_t places[] = {[ADVICE_TABLE] = 1,
 				 [ADVICE_SEGMENT] = ADVICE_SEGMENTS,
 				 [ADVICE_FAMILY] = advice->family_count,
-				 [ADVICE_HOT_ROW] = WCS_HEAT_HOT_ROWS,
+				 [ADVICE_HOT] = WCS_HEAT_HOT_MAX,
 				 [ADVICE_STORE] = 0};
 	const struct advice_rule *rules;
 	size_t count;

@@ -119,8 +119,7 @@ struct advice_stats {
 	uint64_t personal; /* rows with SEGMENT_MAIL or SEGMENT_ADDRESS, and the first one's key */
 	struct advice_key personal_key;
 	struct advice_peak row_bytes, cell_bytes, columns, versions;
-	struct advice_traffic traffic[WCS_HEAT_PATTERNS]; /* but for hot rows: */
-	struct advice_traffic hot_rows[WCS_HEAT_HOT_ROWS];
+	struct advice_traffic traffic[WCS_HEAT_PATTERNS][WCS_HEAT_HOT_MAX]; /* as diagnosed */
 	struct advice_row row;
 	struct advice_key before; /* the row before; of length 0: there is none */
 	bool apart;		  /* the present row begins a part: it does not follow that one */
@@ -152,7 +151,7 @@ enum advice_unit {
 	ADVICE_UNIT_BYTES,
 	ADVICE_UNIT_NUMBER
 };
-enum advice_scope { ADVICE_TABLE, ADVICE_SEGMENT, ADVICE_FAMILY, ADVICE_HOT_ROW, ADVICE_STORE };
+enum advice_scope { ADVICE_TABLE, ADVICE_SEGMENT, ADVICE_FAMILY, ADVICE_HOT, ADVICE_STORE };
 
 /* A finding; its text is in wcs_advice, or static. */
 struct advice_finding {

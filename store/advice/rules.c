@@ -19,14 +19,14 @@
 
 static const struct advice_rule rules[] = {
 	/* ---- Traffic ---- */
-	{"hot-row", ADVICE_WARNING, ADVICE_HOT_ROW, rules_hot_row, WCS_HEAT_HOT_ROW_SHARE / 100.0,
-	 0, ADVICE_UNIT_SHARE, "of the operations of 6 hours went to one row",
+	{"hot-row", ADVICE_WARNING, ADVICE_HOT, rules_hot_row, WCS_HEAT_HOT_ROW_SHARE / 100.0, 0,
+	 ADVICE_UNIT_SHARE, "of the operations of 6 hours went to one row",
 	 "No key design and no salt divides one row. If the row is written, make a row for "
 	 "each of a few writers, with the number of the writer as another last segment, and "
 	 "read these rows as one prefix; a counter becomes an intsum in each of them. If it "
 	 "is read, keep its value in the readers for a few seconds.",
 	 "a-hot-row", BIGTABLE_HEAT},
-	{"hot-prefix", ADVICE_WARNING, ADVICE_TABLE, rules_hot_prefix,
+	{"hot-prefix", ADVICE_WARNING, ADVICE_HOT, rules_hot_prefix,
 	 WCS_HEAT_HOT_PREFIX_SHARE / 100.0, 0, ADVICE_UNIT_SHARE,
 	 "of the operations of 6 hours went to keys with one prefix",
 	 "Copy the table, its .rows through jq, to one whose keys have a segment that varies "

@@ -224,8 +224,8 @@ bool rules_salt_idle(const struct wcs_advice *advice, size_t at, struct advice_f
 	(void)at;
 	if (!wcs_keys_salted(advice->keys) || !is_order_known(stats) ||
 	    begins_in_order(advice, RULES_FEW, SURELY_NOT) || is_in_order(advice, SURELY_NOT) ||
-	    stats->traffic[WCS_HEAT_HOT_PREFIX].share > 0 ||
-	    stats->traffic[WCS_HEAT_SEQUENTIAL].share > 0)
+	    stats->traffic[WCS_HEAT_HOT_PREFIX][0].share > 0 ||
+	    stats->traffic[WCS_HEAT_SEQUENTIAL][0].share > 0)
 		return false;
 	finding->value = advice->keys->buckets;
 	return true;

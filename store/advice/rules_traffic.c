@@ -32,16 +32,15 @@ static struct wcs_slice prefix_of(const struct wcs_advice *advice, struct wcs_sl
 	return (struct wcs_slice){a.data, shared > 0 ? shared : a.len};
 }
 
-/* Where a finding goes: hot rows come the hottest first. */
+/* Where the next finding of a pattern goes. */
 static struct advice_traffic *traffic_for(struct advice_stats *stats, enum wcs_heat_pattern pattern)
 {
+	struct advice_traffic *of = stats->traffic[pattern];
 	size_t i = 0;
 
-	if (pattern != WCS_HEAT_HOT_ROW)
-		return &stats->traffic[pattern];
-	while (i + 1 < WCS_HEAT_HOT_ROWS && stats->hot_rows[i].share > 0)
+	while (i + 1 < WCS_HEAT_HOT_MAX && of[i].share > 0)
 		i++;
-	return &stats->hot_rows[i];
+	return &of[i];
 }
 
 static void set_traffic(struct wcs_advice *advice, const struct wcs_heat_map *map,
@@ -79,8 +78,11 @@ int wcs_advice_traffic(struct wcs_advice *advice, const struct wcs_heat_map *ope
 	return rc == 0 ? add_map(advice, writes, true) : rc;
 }
 
-static bool traffic_of(const struct advice_traffic *traffic, struct advice_finding *finding)
+static bool traffic_of(const struct wcs_advice *advice, enum wcs_heat_pattern pattern, size_t at,
+		       struct advice_finding *finding)
 {
+	const struct advice_traffic *traffic = &advice->stats->traffic[pattern][at];
+
 	finding->value = traffic->share;
 	finding->key = &traffic->key;
 	return true;
@@ -88,18 +90,16 @@ static bool traffic_of(const struct advice_traffic *traffic, struct advice_findi
 
 bool rules_hot_row(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
 {
-	return traffic_of(&advice->stats->hot_rows[at], finding);
+	return traffic_of(advice, WCS_HEAT_HOT_ROW, at, finding);
 }
 
 bool rules_hot_prefix(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
 {
-	(void)at;
-	return traffic_of(&advice->stats->traffic[WCS_HEAT_HOT_PREFIX], finding);
+	return traffic_of(advice, WCS_HEAT_HOT_PREFIX, at, finding);
 }
 
 bool rules_hot_end(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
 {
-	(void)at;
 	return !wcs_keys_salted(advice->keys) &&
-	       traffic_of(&advice->stats->traffic[WCS_HEAT_SEQUENTIAL], finding);
+	       traffic_of(advice, WCS_HEAT_SEQUENTIAL, at, finding);
 }

@@ -133,6 +133,24 @@ SUITE_TEST(test_a_hot_prefix_lasts, 10)
 	expect(map, "even load");
 }
 
+/* Ten prefixes of ten ranges, of which one has 45 %, and another one 40 %, four times its even
+ * share, or a little less. */
+SUITE_TEST(test_two_hot_prefixes, 10)
+{
+	for (uint64_t second = 1599; second <= 1600; second++) {
+		struct wcs_heat_map *map = noise(100, 60, 0);
+
+		for (size_t r = 0; r < 100; r++)
+			for (size_t c = 0; c < 60; c++)
+				heat_map_add(map, r, c,
+					     r / 10 == 3   ? 1800
+					     : r / 10 == 7 ? second
+							   : 75);
+		expect(map,
+		       second == 1600 ? "hot prefix 30-39, hot prefix 70-79" : "hot prefix 30-39");
+	}
+}
+
 /* Nine first segments, of which one is as hot as four of them. They begin with two different bytes,
  * of which one has half of any load. */
 SUITE_TEST(test_a_hot_segment_among_unlike_ones, 10)

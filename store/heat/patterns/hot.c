@@ -21,7 +21,7 @@ void pattern_hot_rows(struct diagnosis *in)
 	const struct wcs_heat_map *map = in->map;
 	struct wcs_heat_finding *finding;
 
-	for (size_t known = 0; known < WCS_HEAT_HOT_ROWS; known++) {
+	for (size_t known = 0; known < WCS_HEAT_HOT_MAX; known++) {
 		size_t best = map->rows;
 
 		for (size_t r = 0; r < map->rows; r++)
@@ -42,6 +42,16 @@ void pattern_hot_rows(struct diagnosis *in)
 
 /* ---- Hot prefixes ------------------------------------------------------------------------ */
 
+/* Is the range a hot row, or in a hot prefix that was found? */
+static bool prefix_leaves_out(const struct diagnosis *in, size_t range)
+{
+	for (size_t i = 0; i < in->count; i++)
+		if (in->findings[i].pattern == WCS_HEAT_HOT_PREFIX &&
+		    range >= in->findings[i].first && range <= in->findings[i].last)
+			return true;
+	return pattern_row_is_hot(in, range);
+}
+
 /* Do the ranges have half of their share in half of the columns with values? */
 static bool prefix_lasts(const struct diagnosis *in, size_t first, size_t last, uint64_t sum)
 {
@@ -52,7 +62,7 @@ static bool prefix_lasts(const struct diagnosis *in, size_t first, size_t last, 
 		uint64_t of = 0;
 
 		for (size_t r = first; r <= last; r++)
-			of += pattern_row_is_hot(in, r) ? 0 : pattern_value(in, r, c);
+			of += prefix_leaves_out(in, r) ? 0 : pattern_value(in, r, c);
 		with += of > 0 && (double)of >= half * (double)in->of_column[c];
 	}
 	return 2 * with >= in->busy;
@@ -61,7 +71,7 @@ static bool prefix_lasts(const struct diagnosis *in, size_t first, size_t last, 
 /* Ranges whose starts begin with the same bytes or segments. */
 struct prefix {
 	size_t first, end;
-	uint64_t sum; /* of those that are no hot rows */
+	uint64_t sum; /* without what is left out */
 	double even;  /* the part of the total that it has if each prefix has as much as those
 		       * beside it */
 };
@@ -94,7 +104,7 @@ static struct prefix prefix_heaviest(const struct diagnosis *in, enum unit unit,
 		parts += part.first == r && start.len > 0 &&
 			 units_shared(in, unit, start, start) > shared;
 		part.end = r + 1;
-		part.sum += pattern_row_is_hot(in, r) ? 0 : in->of_range[r];
+		part.sum += prefix_leaves_out(in, r) ? 0 : in->of_range[r];
 		if (part.sum >= best.sum)
 			best = part;
 	}
@@ -124,22 +134,33 @@ static struct prefix prefix_find(const struct diagnosis *in, enum unit unit)
 	return hot;
 }
 
+/* Adds the finding of a prefix; false: it is none. */
+static bool prefix_found(struct diagnosis *in, const struct prefix *hot)
+{
+	struct wcs_heat_finding *finding = NULL;
+
+	if (hot->sum > 0 && prefix_lasts(in, hot->first, hot->end - 1, hot->sum))
+		finding = pattern_found_ranges(in, WCS_HEAT_HOT_PREFIX, hot->first, hot->end - 1,
+					       hot->sum);
+	if (!finding)
+		return false;
+	PATTERN_SAY(finding,
+		    "its keys have %u %% of all %s, %.0f times their even share; a segment "
+		    "that varies before the prefix, or a salt over more segments, spreads "
+		    "them.",
+		    finding->share, pattern_metric(in->map),
+		    (double)hot->sum / (double)in->total / hot->even);
+	return true;
+}
+
 /* Whole segments have a meaning; bytes also find a hot part of the values of one segment. */
 void pattern_hot_prefix(struct diagnosis *in)
 {
 	struct prefix hot = prefix_find(in, SEGMENTS);
-	struct wcs_heat_finding *finding = NULL;
+	enum unit unit = hot.sum > 0 ? SEGMENTS : BYTES;
 
-	if (hot.sum == 0)
+	if (unit == BYTES)
 		hot = prefix_find(in, BYTES);
-	if (hot.sum > 0 && prefix_lasts(in, hot.first, hot.end - 1, hot.sum))
-		finding = pattern_found_ranges(in, WCS_HEAT_HOT_PREFIX, hot.first, hot.end - 1,
-					       hot.sum);
-	if (finding)
-		PATTERN_SAY(finding,
-			    "its keys have %u %% of all %s, %.0f times their even share; a segment "
-			    "that varies before the prefix, or a salt over more segments, spreads "
-			    "them.",
-			    finding->share, pattern_metric(in->map),
-			    (double)hot.sum / (double)in->total / hot.even);
+	while (prefix_found(in, &hot))
+		hot = prefix_find(in, unit);
 }
