@@ -24,7 +24,7 @@ struct live_waiter {
 	fuse_req_t req;		/* a READ */
 	size_t size;
 	uint64_t offset;
-	struct fuse_pollhandle *ph; /* or the handle of a POLL, which was answered */
+	struct fuse_pollhandle *ph; /* or the handle of a POLL, which was answered: perhaps ready */
 	bool interrupted;
 };
 

@@ -180,7 +180,7 @@ static uint64_t live_look(struct live_file *file, bool *ends)
 	return wakes;
 }
 
-/* The request found no line: adds a copy of the waiter, and returns 0. 1: the feed has ended; or
+/* The READ found no line, or it is a POLL: adds a copy of the waiter, and returns 0. 1: the feed has ended; or
  * -ENOMEM. */
 static int live_wait(const struct live_waiter *request, uint64_t looked)
 {
@@ -276,12 +276,11 @@ void live_poll(struct live_file *file, fuse_req_t req, struct fuse_pollhandle *p
 	uint64_t looked = live_look(file, &ends);
 	bool ready = ends || live_file_ready(file, UINT64_MAX);
 
-	if (!ready && ph) {
-		ready = live_wait(&request, looked) != 0;
-		ph = ready ? ph : NULL;
-	}
-	if (ph)
+	/* The handle waits also where there are lines: EPOLLET wants to hear of further ones. */
+	if (ph && live_wait(&request, looked) != 0) {
 		fuse_pollhandle_destroy(ph);
+		ready = true;
+	}
 	fuse_reply_poll(req, ready ? POLLIN | POLLRDNORM : 0);
 	atomic_fetch_sub(&live->waits, 1);
 }

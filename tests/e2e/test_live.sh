@@ -87,6 +87,18 @@ print(len(e.poll(10)))
 print(len(p.poll(0)))
 os.read(fd, 100000)
 print(p.poll(0))' "$f" "$m/t/k/f/q")"
+for live in "$f" "$trace"; do
+	check_eq "edge-triggered epoll tells of each line behind those that were read: ${live##*/}" $'1\n1\n1\n1\n1' "$(python '
+import select
+fd, e = os.open(a[0], os.O_RDONLY | os.O_NONBLOCK), select.epoll()
+e.register(fd, select.EPOLLIN | select.EPOLLET)
+for _ in range(5):
+    timer = threading.Timer(0.1, put, (a[1], "v"))
+    timer.start()
+    print(len(e.poll(10)))
+    timer.join()
+    while error(os.read, fd, 100000) != "EAGAIN": pass' "$live" "$m/t/k/f/q")"
+done
 check_eq "other files are always ready" 1 "$(python '
 import select
 print(select.select([os.open(a[0], os.O_RDONLY)], [], [], 10)[0] != [] and 1)' "$m/t/k/f/q")"
