@@ -181,9 +181,10 @@ void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	if (wants_write(fi) && lookup_refuses(req, ino))
 		return;
 	handle = handle_new(fs);
-	if (handle && live_is(node))
+	if (handle && live_is(node)) {
 		rc = live_open(fs, node, fi, &handle->live);
-	else if (handle && node->kind == NODE_CONTROL)
+		fi->noflush = !locks_need_flush(fs->locks); /* a close works without the mount */
+	} else if (handle && node->kind == NODE_CONTROL)
 		rc = control_open(fs, node, fuse_req_ctx(req), &handle->control, fi);
 	else if (handle && (node->flags & NODE_F_VIEW))
 		rc = open_viewed(fs, node, handle, fi);

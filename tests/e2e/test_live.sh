@@ -277,13 +277,29 @@ check_eq "many readers see the same" 1 "$(
 	wait
 	cat "$TMP"/reader.* | sort -u)"
 no_files_open
+readers=()
+for i in 1 2 3 4 5 6 7 8; do
+	cat "$f" >"$TMP/reader.$i" 2>&1 &
+	readers+=($!)
+	track_pid $!
+done
 timeout 60 cat "$trace" >"$TMP/rest" &
 reader=$!
 track_pid "$reader"
-files_open 1
+files_open 9
+put "$m/t/k/f/q" v
+for i in 1 2 3 4 5 6 7 8; do # until it waits for the second line
+	within eval "[ -s $TMP/reader.$i ] && grep -q '^State:.S' /proc/${readers[i - 1]}/status"
+done
 ls "$m/t" >/dev/null
 kill "$(mount_pid "$m")"
 check "it ends with the mount" within ended "$reader"
+statuses=()
+for pid in "${readers[@]}"; do
+	wait "$pid"
+	statuses+=($?)
+done
+check_eq "readers that wait end without an error" "0 0 0 0 0 0 0 0" "${statuses[*]}"
 check "and has its last lines" grep -q '"readdir' "$TMP/rest"
 unmount_store "$m"
 finish
