@@ -180,8 +180,8 @@ static uint64_t live_look(struct live_file *file, bool *ends)
 	return wakes;
 }
 
-/* The READ found no line, or it is a POLL: adds a copy of the waiter, and returns 0. 1: the feed has ended; or
- * -ENOMEM. */
+/* The READ found no line, or it is a POLL: adds a copy of the waiter, and returns 0. 1: the feed
+ * has ended; or -ENOMEM. */
 static int live_wait(const struct live_waiter *request, uint64_t looked)
 {
 	struct live_file *file = request->file;
