@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The serving process sends one byte for each command and receives one; after a mount the
- * descriptor of /dev/fuse comes with it. The mounter closes its own copy: the kernel ends a mount
+ * The serving process sends one byte for each command. The answer to a mount is one byte, and the
+ * descriptor of /dev/fuse with it. The mounter closes its own copy: the kernel ends a mount
  * when its last descriptor is closed, so the mount of a killed server becomes dead.
  *
  * libfuse's helper for auto_unmount (3.14) does not clear the mount of an ordinary user, because it
@@ -96,12 +96,14 @@ static void mounter_replace(int none, int fd)
 		close(fd);
 }
 
-/* Unmounts as fuse_session_unmount does, but without a fork, for which an ordinary user may have no
- * process left. Returns only what the process exits with. */
+/* Unmounts as fuse_session_unmount does, from the same path, but without a fork, for which an
+ * ordinary user may have no process left: the mounter becomes fusermount3. */
 static int mounter_detach(const char *mountpoint)
 {
 	if (umount2(mountpoint, MNT_DETACH) == 0)
 		return 0;
+	execl("/usr/bin/fusermount3", "fusermount3", "-u", "-q", "-z", "--", mountpoint,
+	      (char *)NULL);
 	execlp("fusermount3", "fusermount3", "-u", "-q", "-z", "--", mountpoint, (char *)NULL);
 	return NO_PROGRAM;
 }
@@ -188,7 +190,8 @@ int mounter_mount(const struct mounter *mounter, struct fuse_session *session)
 	return 0;
 }
 
-/* Sends the last command and waits for the end of the mounter. 0, or -EIO: it did not do that. */
+/* Sends the last command and waits for the end of the mounter. -EIO: the mounter or fusermount3 is
+ * missing. A failure of fusermount3 is none: another process may have unmounted before. */
 static int mounter_finish(struct mounter *mounter, char what)
 {
 	int rc, status = 0;

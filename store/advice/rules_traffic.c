@@ -43,19 +43,32 @@ static struct advice_traffic *traffic_for(struct advice_stats *stats, enum wcs_h
 	return &of[i];
 }
 
+/* The place with the same key, or NULL. The buckets of a salt have the same prefixes. */
+static struct advice_traffic *traffic_known(struct advice_traffic *of,
+					    const struct advice_traffic *traffic)
+{
+	for (; of < traffic; of++)
+		if (of->key.len == traffic->key.len &&
+		    memcmp(of->key.bytes, traffic->key.bytes, of->key.len) == 0)
+			return of;
+	return NULL;
+}
+
 static void set_traffic(struct wcs_advice *advice, const struct wcs_heat_map *map,
 			const struct wcs_heat_finding *finding)
 {
+	struct advice_traffic *known;
 	struct advice_traffic *traffic = traffic_for(advice->stats, finding->pattern);
 	struct wcs_slice start = map->ranges[finding->first].start;
 
-	traffic->share = finding->share / 100.0;
 	if (finding->pattern == WCS_HEAT_HOT_PREFIX)
 		start = prefix_of(advice, unsalted(advice, start),
 				  unsalted(advice, map->ranges[finding->last].start));
 	else
 		start = wcs_keys_unsalted(advice->keys, start);
 	advice_key_set(&traffic->key, start);
+	known = traffic_known(advice->stats->traffic[finding->pattern], traffic);
+	(known ? known : traffic)->share += finding->share / 100.0;
 }
 
 /* Only a map of writes shows the order of writes, and only that of all operations the rest. */

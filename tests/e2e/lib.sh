@@ -290,10 +290,10 @@ remount() {
 	mount_store "$TMP/s" "$m" "$@"
 }
 
-# within COMMAND…: it succeeds within twenty seconds.
+# within COMMAND…: it succeeds within a minute.
 within() {
 	local i
-	for ((i = 0; i < 400; i++)); do
+	for ((i = 0; i < 1200; i++)); do
 		"$@" && return
 		sleep 0.05
 	done

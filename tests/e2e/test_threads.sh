@@ -24,10 +24,16 @@ rows that are left: as many" "$("$python" "$LIB_DIR/bounds.py" waiters "$m" 100 
 	check "and compacted" sh -c 'echo "$1" >"$0/t/much/.drop" && echo run >"$0/.rowfs/gc"' "$m" much
 }
 
+# served PID: the mount answers, or the process has ended.
+served() {
+	[ -d "$m/t" ] || ended "$1"
+}
+
 # Leaks are looked for by another thread.
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 new_mount '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
 before=$(threads)
+within served "$(mount_pid "$m")"
 if (($(id -u) != 0)); then
 	prlimit --pid "$(mount_pid "$m")" --nproc=1:1
 	serves "without another thread"
@@ -41,6 +47,7 @@ unmount_store "$m"
 if (($(id -u) != 0)); then
 	mount_store "$TMP/s" "$m"
 	pid=$(mount_pid "$m")
+	within served "$pid"
 	for process in "$pid" $(pgrep -P "$pid"); do
 		prlimit --pid "$process" --nproc=1:1
 	done
@@ -49,11 +56,6 @@ if (($(id -u) != 0)); then
 	check "and has unmounted" not_mounted "$m"
 	unmount_store "$m"
 fi
-
-# served PID: the mount answers, or the process has ended.
-served() {
-	[ -d "$m/t" ] || ended "$1"
-}
 
 # With few from the beginning it serves, or says that it cannot; it undoes the mounts that it had
 # made by then.

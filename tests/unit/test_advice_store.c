@@ -138,6 +138,34 @@ SUITE_TEST(test_a_hot_prefix_of_domains, 10)
 	}
 }
 
+/* A prefix that is hot in each bucket of a salt is one finding. */
+SUITE_TEST(test_a_hot_prefix_of_two_buckets, 10)
+{
+	static const char *const table =
+		"{\"keys\":{\"segments\":[\"a\"],\"salt\":{\"buckets\":2,\"segments\":2}}}";
+	char keys[20][16];
+	const char *starts[21] = {""}, *first;
+	struct checked checked;
+	struct wcs_heat_map *map;
+
+	for (size_t i = 0; i < 20; i++) {
+		snprintf(keys[i], sizeof(keys[i]), "%02zu#%s%zu#", i / 10,
+			 i % 10 == 0 ? "acme" : "c", i % 10);
+		starts[i + 1] = keys[i];
+	}
+	map = heat_map_new(starts, 21, 60, WCS_HEAT_OPS);
+	for (size_t r = 1; r < 21; r++)
+		heat_range(map, r, r == 1 || r == 11 ? 5000 : 200);
+	checked_open(&checked, table, true);
+	SUITE_OK(wcs_advice_traffic(checked.advice, map, map));
+	checked_end(&checked);
+	first = strstr(checked.text, "hot-prefix");
+	ck_assert_msg(strstr(checked.text, "\"value\":0.74"), "%s", checked.text);
+	ck_assert_msg(first && !strstr(first + 1, "hot-prefix"), "%s", checked.text);
+	checked_close(&checked);
+	heat_map_free(map);
+}
+
 /* A salt spreads the load of a prefix that it divides among its buckets, and of sequential keys. */
 SUITE_TEST(test_the_traffic_of_salted_tables, 10)
 {

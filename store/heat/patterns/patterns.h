@@ -17,8 +17,8 @@
  *   hot prefix  keys that begin with the same segments, or else bytes, have more than 30 %, hot
  *               rows left out; that is four times as much as if each prefix, segment by segment
  *               or byte by byte, had as much as those beside it; in half
- *               of the columns they have at least half of that share; a further one, without
- *               those found before
+ *               of the columns they have at least half of that share. The search goes on in
+ *               the rest, until it finds none
  *   scans       3 times or more, neighbouring columns have three times the lower quartile of all
  *               columns, and 60 % of the ranges have in one of them twice their average of the
  *               columns outside scans; 70 % of the times between are those of one period, rounded
