@@ -32,7 +32,6 @@ enum {
 	MOUNTER_FAILED = 'f'
 };
 enum { DYING_TRIES = 1000, DYING_PAUSE_US = 10000 };
-enum { NO_PROGRAM = 127 };
 
 /* Sends a byte, and a descriptor unless fd is -1. */
 static int mounter_send(int to, char what, int fd)
@@ -96,16 +95,13 @@ static void mounter_replace(int none, int fd)
 		close(fd);
 }
 
-/* Unmounts as fuse_session_unmount does, from the same path, but without a fork, for which an
- * ordinary user may have no process left: the mounter becomes fusermount3. */
-static int mounter_detach(const char *mountpoint)
+/* Unmounts as fuse_session_unmount does, but without a fork, for which an ordinary user may have no
+ * process left. */
+static _Noreturn void mounter_detach(const char *mountpoint)
 {
 	if (umount2(mountpoint, MNT_DETACH) == 0)
-		return 0;
-	execl("/usr/bin/fusermount3", "fusermount3", "-u", "-q", "-z", "--", mountpoint,
-	      (char *)NULL);
-	execlp("fusermount3", "fusermount3", "-u", "-q", "-z", "--", mountpoint, (char *)NULL);
-	return NO_PROGRAM;
+		_exit(0);
+	mountpoint_become_fusermount(mountpoint, true);
 }
 
 /* false: the server ended without MOUNTER_END. */
@@ -116,7 +112,7 @@ static bool mounter_serve(int fd, struct fuse_session *session, const char *moun
 
 	while (mounter_receive(fd, &what, &none) == 0) {
 		if (what == MOUNTER_UNMOUNT)
-			_exit(mounter_detach(mountpoint));
+			mounter_detach(mountpoint);
 		if (what != MOUNTER_MOUNT)
 			return true;
 		if (fuse_session_mount(session, mountpoint) != 0) {
@@ -202,7 +198,7 @@ static int mounter_finish(struct mounter *mounter, char what)
 	close(mounter->fd);
 	mounter->fd = -1;
 	if (waitpid(mounter->process, &status, 0) < 0 || !WIFEXITED(status) ||
-	    WEXITSTATUS(status) == NO_PROGRAM)
+	    WEXITSTATUS(status) == MOUNTPOINT_NO_FUSERMOUNT)
 		rc = -EIO;
 	return rc == 0 ? 0 : -EIO;
 }

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +81,16 @@ static bool lies_dead(const char *path)
 	return look(path, &st) != 0 && is_dead(errno);
 }
 
+void mountpoint_become_fusermount(const char *path, bool quiet)
+{
+	char *const argv[] = {"fusermount3", "-u",	   "-z", quiet ? "-q" : "-z",
+			      "--",	     (char *)path, NULL};
+
+	execv("/usr/bin/fusermount3", argv);
+	execvp(argv[0], argv);
+	_exit(MOUNTPOINT_NO_FUSERMOUNT);
+}
+
 /* Unmounts a dead mount: directly as root, else through libfuse's helper. */
 static int unmount(const char *path)
 {
@@ -105,10 +114,8 @@ static int unmount(const char *path)
 	pid = fork();
 	if (pid < 0)
 		return -errno;
-	if (pid == 0) {
-		execlp("fusermount3", "fusermount3", "-u", "-z", "--", path, (char *)NULL);
-		_exit(127);
-	}
+	if (pid == 0)
+		mountpoint_become_fusermount(path, false);
 	if (waitpid(pid, &status, 0) < 0)
 		return -errno;
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EBUSY;

@@ -22,11 +22,6 @@ void advice_key_set(struct advice_key *key, struct wcs_slice bytes)
 		memcpy(key->bytes, bytes.data, key->len);
 }
 
-static struct wcs_slice key_slice(const struct advice_key *key)
-{
-	return (struct wcs_slice){key->bytes, key->len};
-}
-
 /* Counts one more thing of the sample. */
 static void add_to_spread(const struct advice_stats *stats, struct advice_spread *spread)
 {
@@ -181,7 +176,8 @@ static void lead_set(struct advice_stats *stats, size_t lead)
 static void row_compare(struct wcs_advice *advice)
 {
 	struct advice_stats *stats = advice->stats;
-	struct wcs_slice before = key_slice(&stats->before), key = key_slice(&stats->row.key);
+	struct wcs_slice before = advice_key_slice(&stats->before),
+			 key = advice_key_slice(&stats->row.key);
 	size_t same = wcs_slice_shared_segments(before, key, advice->delimiter);
 	int order = wcs_slice_compare(before, key);
 
@@ -207,7 +203,7 @@ static void row_end(struct wcs_advice *advice)
 		row_compare(advice);
 	add_to_run(&stats->all, stats->row.ts);
 	add_to_run(&stats->order.run, stats->row.ts);
-	advice_key_set(&stats->before, key_slice(&stats->row.key));
+	advice_key_set(&stats->before, advice_key_slice(&stats->row.key));
 	stats->apart = false;
 	stats->row.key.len = 0;
 }
@@ -217,7 +213,7 @@ static void row_begin(struct wcs_advice *advice, struct wcs_slice key)
 	struct advice_stats *stats = advice->stats;
 	struct advice_row *row = &stats->row;
 
-	if (row->key.len > 0 && wcs_slice_compare(key_slice(&row->key), key) == 0)
+	if (row->key.len > 0 && wcs_slice_compare(advice_key_slice(&row->key), key) == 0)
 		return; /* it goes on in another line of text */
 	row_end(advice);
 	row->ts = WCS_TS_SERVER;
@@ -238,7 +234,7 @@ static void add_peak(struct advice_stats *stats, struct advice_peak *peak, uint6
 	peak->value = value;
 	peak->family = family;
 	if (peak->row != stats->rows)
-		advice_key_set(&peak->key, key_slice(&stats->row.key));
+		advice_key_set(&peak->key, advice_key_slice(&stats->row.key));
 	peak->row = stats->rows;
 }
 

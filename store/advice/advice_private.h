@@ -25,6 +25,10 @@ struct advice_key {
 	size_t len;
 	unsigned char bytes[WCS_ROW_KEY_MAX];
 };
+static inline struct wcs_slice advice_key_slice(const struct advice_key *key)
+{
+	return (struct wcs_slice){key->bytes, key->len};
+}
 
 /* The largest of something, and its row. */
 struct advice_peak {

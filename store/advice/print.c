@@ -67,7 +67,7 @@ void print_table(const struct wcs_advice *advice)
 /* The shown form of a key, which the caller frees; NULL: no memory. */
 static char *key_text(const struct wcs_advice *advice, const struct advice_key *key)
 {
-	return wcs_keys_text(advice->keys, (struct wcs_slice){key->bytes, key->len});
+	return wcs_keys_text(advice->keys, advice_key_slice(key));
 }
 
 /* Prints a value with its unit. */

@@ -32,43 +32,34 @@ static struct wcs_slice prefix_of(const struct wcs_advice *advice, struct wcs_sl
 	return (struct wcs_slice){a.data, shared > 0 ? shared : a.len};
 }
 
-/* Where the next finding of a pattern goes. */
-static struct advice_traffic *traffic_for(struct advice_stats *stats, enum wcs_heat_pattern pattern)
+/* Where a finding of the pattern goes: the buckets of a salt have the same prefixes, which are one.
+ */
+static struct advice_traffic *traffic_for(struct advice_stats *stats, enum wcs_heat_pattern pattern,
+					  struct wcs_slice key)
 {
 	struct advice_traffic *of = stats->traffic[pattern];
 	size_t i = 0;
 
-	while (i + 1 < WCS_HEAT_HOT_MAX && of[i].share > 0)
+	while (i + 1 < WCS_HEAT_HOT_MAX && of[i].share > 0 &&
+	       wcs_slice_compare(advice_key_slice(&of[i].key), key) != 0)
 		i++;
 	return &of[i];
-}
-
-/* The place with the same key, or NULL. The buckets of a salt have the same prefixes. */
-static struct advice_traffic *traffic_known(struct advice_traffic *of,
-					    const struct advice_traffic *traffic)
-{
-	for (; of < traffic; of++)
-		if (of->key.len == traffic->key.len &&
-		    memcmp(of->key.bytes, traffic->key.bytes, of->key.len) == 0)
-			return of;
-	return NULL;
 }
 
 static void set_traffic(struct wcs_advice *advice, const struct wcs_heat_map *map,
 			const struct wcs_heat_finding *finding)
 {
-	struct advice_traffic *known;
-	struct advice_traffic *traffic = traffic_for(advice->stats, finding->pattern);
-	struct wcs_slice start = map->ranges[finding->first].start;
+	struct wcs_slice key = map->ranges[finding->first].start;
+	struct advice_traffic *traffic;
 
 	if (finding->pattern == WCS_HEAT_HOT_PREFIX)
-		start = prefix_of(advice, unsalted(advice, start),
-				  unsalted(advice, map->ranges[finding->last].start));
+		key = prefix_of(advice, unsalted(advice, key),
+				unsalted(advice, map->ranges[finding->last].start));
 	else
-		start = wcs_keys_unsalted(advice->keys, start);
-	advice_key_set(&traffic->key, start);
-	known = traffic_known(advice->stats->traffic[finding->pattern], traffic);
-	(known ? known : traffic)->share += finding->share / 100.0;
+		key = wcs_keys_unsalted(advice->keys, key);
+	traffic = traffic_for(advice->stats, finding->pattern, key);
+	advice_key_set(&traffic->key, key);
+	traffic->share += finding->share / 100.0;
 }
 
 /* Only a map of writes shows the order of writes, and only that of all operations the rest. */

@@ -302,7 +302,7 @@ within() {
 
 # opens_store PID: the process has opened the files of a store.
 opens_store() {
-	within eval "find /proc/$1/fd -lname '*/data/LOCK' 2>/dev/null | grep -q ."
+	within eval "find /proc/$1/fd -lname '*/data/*.log' 2>/dev/null | grep -q ."
 }
 export -f within opens_store
 
