@@ -242,6 +242,15 @@ mount_store() {
 	die "rowfs did not mount: $(lib_tail "$log")"
 }
 
+# at_time "YYYY-MM-DD hh:mm:ss" COMMAND…: runs a command whose clock begins then.
+at_time() {
+	local library
+	library=$(find /usr/lib /usr/local/lib -name libfaketimeMT.so.1 2>/dev/null | head -n 1)
+	[ -n "$library" ] || die "there is no libfaketime"
+	LD_PRELOAD=$library FAKETIME="@$1" DONT_FAKE_MONOTONIC=1 FAKETIME_DONT_FAKE_MONOTONIC=1 \
+		ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" "${@:2}"
+}
+
 # track_mount MOUNTPOINT: undo this mount too when the test ends (one not made by mount_store).
 track_mount() {
 	LIB_MOUNTS+=("$(realpath -ms "$1")")
