@@ -572,3 +572,8 @@ uint64_t suite_setting(const char *name, uint64_t otherwise)
 
 	return text != NULL ? strtoull(text, NULL, 10) : otherwise;
 }
+
+uint64_t suite_rounds(uint64_t usual, uint64_t full)
+{
+	return suite_setting("ROWFS_FULL", 0) != 0 ? full : usual;
+}

@@ -198,6 +198,9 @@ void suite_limit_files(uint64_t bytes);
 char *suite_pattern(size_t len, unsigned int seed);
 /* A number of the environment. */
 uint64_t suite_setting(const char *name, uint64_t otherwise);
+/* The first, for `make test`; the second, for `make nightly`, where ROWFS_FULL is in the
+ * environment. Each property is checked on each engine with both. */
+uint64_t suite_rounds(uint64_t usual, uint64_t full);
 /* The next number of a sequence that starts with *state. */
 uint32_t suite_random(uint64_t *state);
 
