@@ -218,7 +218,7 @@ static int cell_of(const struct node *node, struct pos *pos, struct wcs_cell_inf
 static void unlinked(struct fs *fs, struct node *node)
 {
 	if (!(node_state_set(node, NODE_S_UNLINKED) & NODE_S_UNLINKED) && node->opens > 0)
-		fuse_lowlevel_notify_inval_inode(fs->session, (uintptr_t)node, -1, 0);
+		fuse_lowlevel_notify_inval_inode(fs->session, node->nodeid, -1, 0);
 }
 
 bool cache_is_newest(struct fs *fs, struct node *node)

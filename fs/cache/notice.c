@@ -103,11 +103,6 @@ int notice_add(struct notice_batch **to, struct node *dir, const char *name, str
 	return 0;
 }
 
-static fuse_ino_t kernel_ino(const struct node *node)
-{
-	return (fuse_ino_t)(node->parent ? (uintptr_t)node : FUSE_ROOT_ID);
-}
-
 /* Lock: the notices', released while one is sent. */
 static void send_batch(struct fs *fs, struct notice_batch *batch)
 {
@@ -117,7 +112,7 @@ static void send_batch(struct fs *fs, struct notice_batch *batch)
 		const struct notice *notice = &batch->all[batch->done];
 
 		pthread_mutex_unlock(&notices->lock);
-		fuse_lowlevel_notify_inval_entry(fs->session, kernel_ino(notice->dir), notice->name,
+		fuse_lowlevel_notify_inval_entry(fs->session, notice->dir->nodeid, notice->name,
 						 strlen(notice->name));
 		pthread_mutex_lock(&notices->lock);
 		batch->done++;
@@ -196,7 +191,7 @@ static void withdraw(struct fs *fs, struct notice_batch *batch, size_t from)
 		struct node *node = batch->all[i].node;
 
 		node_state_set(node, NODE_S_STALE | NODE_S_REMOVED);
-		fuse_lowlevel_notify_inval_inode(fs->session, kernel_ino(node), -1, 0);
+		fuse_lowlevel_notify_inval_inode(fs->session, node->nodeid, -1, 0);
 	}
 }
 

@@ -264,6 +264,10 @@ void fs_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t n
 	struct side from, to;
 	int rc = flags & ~(unsigned)RENAME_NOREPLACE ? -EINVAL : 0;
 
+	if (!new_dir) { /* the loop looks at one nodeid of a request */
+		fuse_reply_err(req, ESTALE);
+		return;
+	}
 	if (lookup_refuses(req, parent) || lookup_refuses(req, new_parent))
 		return;
 	if (rc == 0) {

@@ -75,5 +75,5 @@ void attr_keep(struct node *session)
 void attr_changed(struct fs *fs, struct node *session)
 {
 	if (node_state_clear(session, NODE_S_SHOWN) & NODE_S_SHOWN)
-		fuse_lowlevel_notify_inval_inode(fs->session, (uintptr_t)session, -1, 0);
+		fuse_lowlevel_notify_inval_inode(fs->session, session->nodeid, -1, 0);
 }

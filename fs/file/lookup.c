@@ -62,19 +62,22 @@ bool lookup_refuses(fuse_req_t req, fuse_ino_t ino)
 void lookup_entry(struct fs *fs, struct node *node, struct fuse_entry_param *entry)
 {
 	memset(entry, 0, sizeof(*entry));
-	entry->ino = (fuse_ino_t)(node->parent ? (uintptr_t)node : FUSE_ROOT_ID);
+	entry->ino = node->nodeid;
+	entry->generation = node->generation;
 	attr_fill(fs, node, &entry->attr);
 	entry->attr_timeout = attr_timeout(fs, node);
 }
 
 struct node *lookup_inode(struct fs *fs, fuse_ino_t ino)
 {
-	return ino == FUSE_ROOT_ID ? nodes_root(fs->nodes) : (struct node *)(uintptr_t)ino;
+	return nodes_at(fs->nodes, ino);
 }
 
 struct node *lookup_ino(struct fs *fs, fuse_ino_t ino)
 {
-	return node_now(lookup_inode(fs, ino));
+	struct node *inode = lookup_inode(fs, ino);
+
+	return inode ? node_now(inode) : NULL;
 }
 
 static void add_name(struct retry_names *names, uint64_t name)

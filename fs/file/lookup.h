@@ -6,8 +6,9 @@
 #include "fs/fs.h"
 #include "fs/names/spell.h"
 
-/* lookup_inode: the node of an inode that the kernel holds. lookup_ino: the node that a rename put
- * in its place, or the same. Both borrowed from the kernel's reference. */
+/* lookup_inode: the node of an inode that the kernel holds; the loop has refused requests with
+ * another nodeid (loop.h). lookup_ino: the node that a rename put in its place, or the same. Both
+ * borrowed from the kernel's reference. */
 struct node *lookup_inode(struct fs *fs, fuse_ino_t ino);
 struct node *lookup_ino(struct fs *fs, fuse_ino_t ino);
 

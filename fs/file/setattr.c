@@ -161,8 +161,8 @@ void fs_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 		cache_stamped(fs, node_now(inode), newest, stamp);
 		/* After a rename the kernel may also hold the node that took the inode's place. */
 		if (node_now(inode) != inode)
-			fuse_lowlevel_notify_inval_inode(fs->session, (uintptr_t)node_now(inode),
-							 -1, 0);
+			fuse_lowlevel_notify_inval_inode(fs->session, node_now(inode)->nodeid, -1,
+							 0);
 	}
 	if (rc == 0 && (node->flags & NODE_F_WRITER) && (to_set & FUSE_SET_ATTR_SIZE))
 		writer_expire(fs, node);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inode table: one node for each inode that the kernel holds. The node's address is the
- * kernel's nodeid.
+ * The inode table: one node for each inode that the kernel holds, found by its key or by the nodeid
+ * that the kernel names it by. A nodeid and a generation are given once: a file handle of the
+ * kernel (name_to_handle_at, NFS), which keeps both, never leads to another node, nor to one of a
+ * later mount.
  *
  * A node stores its parent and its own part of the position (a segment, a family, a qualifier), and
  * a walk up the parents gives the whole position. A cell's node stands for one stored value: the
@@ -64,6 +66,7 @@ struct node {
 	struct node *child;	      /* the first. Lock: the parents', for this node */
 	struct node *sibling, **link; /* Lock: the parents', for the parent */
 	_Atomic uint64_t refs;	      /* the kernel's lookups and the node's children */
+	uint64_t nodeid;	      /* the kernel's name of the inode; constant */
 	uint64_t ino;		      /* st_ino: stable across mounts */
 	uint64_t plain;		      /* st_ino of the same place outside of /.versions */
 	_Atomic uint64_t alias;	      /* `plain` of the name that a rename gave to the kernel's
@@ -78,6 +81,7 @@ struct node {
 	};
 	_Atomic int64_t ts; /* of a cell; ts and etag change under the shard's lock */
 	_Atomic uint32_t etag;
+	uint32_t generation;	   /* of the nodeid; constant */
 	uint32_t size;		   /* of the stored value, bytes */
 	_Atomic uint32_t opens;	   /* open files of the kernel's inode */
 	_Atomic uint32_t expiring; /* notices of its dentry that are queued or being sent */
@@ -124,6 +128,7 @@ enum {
 	NODE_S_UNLINKED = 64,
 };
 
+#define NODE_ROOT_ID  1	  /* the root's nodeid (FUSE_ROOT_ID) */
 #define NODE_HOPS_MAX 200 /* nodes from an inode to the one that it stands for */
 
 /* Nodes, each with a reference. Zero it first. */
@@ -155,6 +160,9 @@ struct node *nodes_get_view(struct nodes *nodes, const struct node_key *key, uin
  * memory. */
 struct node *nodes_get_writer(struct nodes *nodes, const struct node_key *key,
 			      struct writer *writer);
+
+/* The node of that nodeid; NULL: there is none. Borrowed from the kernel's reference. */
+struct node *nodes_at(struct nodes *nodes, uint64_t nodeid);
 
 /* The node of that key, with one more reference. NULL: there is none. */
 struct node *nodes_find(struct nodes *nodes, const struct node_key *key);

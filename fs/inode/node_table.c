@@ -2,6 +2,14 @@
 /*
  * The inode table, in shards that each have a lock and a hash table.
  *
+ * One table serves keys and nodeids, since a nodeid ends in the bits of its key's hash that choose
+ * the shard and the chain:
+ *
+ *   nodeid      the lower 40 bits of a counter, then 24 bits of the hash
+ *   generation  the upper 24 bits of the counter
+ *
+ * The counter begins at random in each mount and goes up with each node.
+ *
  * Invariants: a node in a hash chain has refs > 0, except while nodes_put holds the shard's lock;
  * under that lock a caller may take a reference to each node that it finds. A node stays among its
  * parent's children until just before it is freed, and may have no reference left by then. Stored
@@ -12,12 +20,15 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/random.h>
 
 #include "fs/inode/node.h"
 #include "fs/inode/view.h"
 #include "lib/grow.h"
 
-enum { SHARDS = 64, BUCKETS_FIRST = 64 };
+enum { SHARDS = 64, BUCKETS_FIRST = 64, HASH_BITS = 24, BUCKETS_MAX = (1 << HASH_BITS) / SHARDS };
+
+#define HASH_MASK (((uint64_t)1 << HASH_BITS) - 1)
 
 struct shard {
 	pthread_mutex_t lock;
@@ -30,6 +41,7 @@ struct nodes {
 	struct node *root;
 	void (*free_writer)(struct writer *writer);
 	_Atomic int64_t writer_count; /* of sessions' nodes so far */
+	_Atomic uint64_t counter;     /* of the next nodeid */
 	struct shard shards[SHARDS];
 	pthread_mutex_t parents[SHARDS]; /* of the lists of children */
 };
@@ -98,10 +110,14 @@ struct nodes *nodes_new(struct wcs_table *root_table, void (*free_writer)(struct
 {
 	struct nodes *nodes = calloc(1, sizeof(*nodes));
 	struct node_key key = {.kind = root_table ? NODE_TABLE : NODE_ROOT};
+	uint64_t seed;
 
 	if (!nodes)
 		return NULL;
 	nodes->free_writer = free_writer;
+	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+		goto fail;
+	nodes->counter = seed;
 	for (size_t i = 0; i < SHARDS; i++) {
 		struct shard *shard = &nodes->shards[i];
 
@@ -116,6 +132,7 @@ struct nodes *nodes_new(struct wcs_table *root_table, void (*free_writer)(struct
 	if (!nodes->root)
 		goto fail;
 	nodes->root->ino = nodes->root->plain = 1;
+	nodes->root->nodeid = NODE_ROOT_ID;
 	nodes->root->table = root_table;
 	return nodes;
 fail:
@@ -162,17 +179,24 @@ size_t nodes_count(struct nodes *nodes)
 	return count;
 }
 
-/* Locks the shard of a key; *hash: the key's. */
+/* The shard of a hash, or of the nodeid that ends in it. */
+static struct shard *shard_of(struct nodes *nodes, uint64_t hash)
+{
+	return &nodes->shards[hash % SHARDS];
+}
+
+/* Locks the shard of a key; *hash: the key's, of HASH_BITS. */
 static struct shard *shard_lock(struct nodes *nodes, const struct node_key *key, uint64_t *hash)
 {
 	struct shard *shard;
 
-	*hash = node_key_hash(key);
-	shard = &nodes->shards[*hash % SHARDS];
+	*hash = node_key_hash(key) & HASH_MASK;
+	shard = shard_of(nodes, *hash);
 	pthread_mutex_lock(&shard->lock);
 	return shard;
 }
 
+/* The chain of a hash, or of the nodeid that ends in it. Lock: the shard's. */
 static struct node **bucket_of(struct shard *shard, uint64_t hash)
 {
 	return &shard->buckets[(hash / SHARDS) & (shard->bucket_count - 1)];
@@ -185,7 +209,7 @@ static void shard_grow(struct shard *shard)
 	struct node **old = shard->buckets;
 	struct node **grown;
 
-	if (shard->node_count < old_count)
+	if (shard->node_count < old_count || old_count >= BUCKETS_MAX)
 		return;
 	grown = calloc(old_count * 2, sizeof(struct node *));
 	if (!grown)
@@ -194,8 +218,7 @@ static void shard_grow(struct shard *shard)
 	shard->bucket_count = old_count * 2;
 	for (size_t b = 0; b < old_count; b++) {
 		for (struct node *node = old[b], *next; node; node = next) {
-			struct node_key key = node_key_of(node);
-			struct node **bucket = bucket_of(shard, node_key_hash(&key));
+			struct node **bucket = bucket_of(shard, node->nodeid);
 
 			next = node->next;
 			node->next = *bucket;
@@ -220,6 +243,18 @@ static struct node *shard_find(struct shard *shard, uint64_t hash, const struct 
 	return NULL;
 }
 
+/* Gives a node the next nodeid, which is never 0 or NODE_ROOT_ID. */
+static void node_number(struct nodes *nodes, struct node *node, uint64_t hash)
+{
+	uint64_t count;
+
+	do
+		count = atomic_fetch_add_explicit(&nodes->counter, 1, memory_order_relaxed);
+	while (count << HASH_BITS == 0);
+	node->nodeid = count << HASH_BITS | hash;
+	node->generation = (uint32_t)(count >> (64 - HASH_BITS));
+}
+
 static struct node *shard_add(struct nodes *nodes, struct shard *shard, uint64_t hash,
 			      const struct node_key *key, uint8_t flags)
 {
@@ -229,6 +264,7 @@ static struct node *shard_add(struct nodes *nodes, struct shard *shard, uint64_t
 
 	if (!node)
 		return NULL;
+	node_number(nodes, node, hash);
 	shard_grow(shard);
 	node->next = *bucket_of(shard, hash);
 	*bucket_of(shard, hash) = node;
@@ -307,6 +343,20 @@ struct node *nodes_get_writer(struct nodes *nodes, const struct node_key *key,
 			 (uint8_t)(NODE_F_WRITER | (key->parent->flags & NODE_F_VERSIONS)));
 	if (node)
 		node->writer = writer;
+	pthread_mutex_unlock(&shard->lock);
+	return node;
+}
+
+struct node *nodes_at(struct nodes *nodes, uint64_t nodeid)
+{
+	struct shard *shard = shard_of(nodes, nodeid);
+	struct node *node;
+
+	if (nodeid == NODE_ROOT_ID)
+		return nodes->root;
+	pthread_mutex_lock(&shard->lock);
+	for (node = *bucket_of(shard, nodeid); node && node->nodeid != nodeid;)
+		node = node->next;
 	pthread_mutex_unlock(&shard->lock);
 	return node;
 }
@@ -393,10 +443,9 @@ int nodes_children(struct nodes *nodes, struct node *parent, struct node_list *l
 
 void nodes_stamp(struct nodes *nodes, struct node *node, const struct wcs_cell_info *info)
 {
-	struct node_key key = node_key_of(node);
-	uint64_t hash;
-	struct shard *shard = shard_lock(nodes, &key, &hash);
+	struct shard *shard = shard_of(nodes, node->nodeid);
 
+	pthread_mutex_lock(&shard->lock);
 	node->ts = info->ts;
 	node->etag = info->etag;
 	pthread_mutex_unlock(&shard->lock);
@@ -404,11 +453,11 @@ void nodes_stamp(struct nodes *nodes, struct node *node, const struct wcs_cell_i
 
 bool nodes_move(struct nodes *nodes, struct node *node, struct node *to)
 {
-	struct node_key key = node_key_of(node);
-	uint64_t hash;
-	struct shard *shard = shard_lock(nodes, &key, &hash);
-	bool moves = node != to && node->hops < NODE_HOPS_MAX && !node->moved;
+	struct shard *shard = shard_of(nodes, node->nodeid);
+	bool moves;
 
+	pthread_mutex_lock(&shard->lock);
+	moves = node != to && node->hops < NODE_HOPS_MAX && !node->moved;
 	if (moves) {
 		if (to->hops <= node->hops)
 			to->hops = (uint8_t)(node->hops + 1);
@@ -424,20 +473,18 @@ bool nodes_move(struct nodes *nodes, struct node *node, struct node *to)
 /* Takes count references away. True: they were the last, and no thread can find the node. */
 static bool node_release(struct nodes *nodes, struct node *node, uint64_t count)
 {
-	struct node_key key;
+	struct shard *shard = shard_of(nodes, node->nodeid);
+	uint64_t refs = node->refs;
 	struct node **link;
-	struct shard *shard;
-	uint64_t hash, refs = node->refs;
 	bool last;
 
 	while (refs > count)
 		if (atomic_compare_exchange_weak(&node->refs, &refs, refs - count))
 			return false;
-	key = node_key_of(node);
-	shard = shard_lock(nodes, &key, &hash);
+	pthread_mutex_lock(&shard->lock);
 	last = atomic_fetch_sub(&node->refs, count) == count;
 	if (last) {
-		for (link = bucket_of(shard, hash); *link != node;)
+		for (link = bucket_of(shard, node->nodeid); *link != node;)
 			link = &(*link)->next;
 		*link = node->next;
 		shard->node_count--;

@@ -127,10 +127,9 @@ static size_t trace_name(const struct fuse_in_header *header, const void *reques
 /* The node of an inode that the kernel holds; NULL: it is of none. */
 static const struct node *trace_node(const struct fs *fs, uint64_t ino)
 {
-	if (ino == 0)
-		return NULL;
-	return node_now(ino == FUSE_ROOT_ID ? nodes_root(fs->nodes)
-					    : (struct node *)(uintptr_t)ino);
+	struct node *inode = nodes_at(fs->nodes, ino);
+
+	return inode ? node_now(inode) : NULL;
 }
 
 /* The inode that an answer gives to the kernel; 0: none. */

@@ -18,6 +18,8 @@
  *
  * The leader polls for a request and for `stop` at once, so the end of the loop reaches it without
  * a signal, which could interrupt other threads in a call of the store.
+ *
+ * A request for a nodeid that no node has is answered with ESTALE before libfuse sees it.
  */
 #include "fs/serve/loop.h"
 
@@ -28,10 +30,12 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "fs/inode/node.h"
 #include "fs/serve/lead.h"
 #include "fs/serve/metrics.h"
 #include "lib/clock.h"
@@ -46,6 +50,7 @@ enum { READS_LIMIT = 32 }; /* the other threads are left to waits of other kinds
 #define SIGNAL_ENDED SIGUSR1
 
 struct loop {
+	struct fs *fs;
 	struct fuse_session *session;
 	struct metrics *metrics;
 	pthread_t main_thread;
@@ -149,7 +154,32 @@ static int try_for_request(struct loop *loop, struct fuse_buf *buf)
 	return rc;
 }
 
-/* Reads the next request, and handles it if it is a RELEASE. True: *buf has another request. */
+/* Counts an answer before it is sent: the client that gets it finds it counted. */
+static ssize_t send_counted(int fd, struct iovec *iov, int count, void *userdata)
+{
+	const struct fs *fs = userdata;
+
+	metrics_send(fs->metrics, iov, count);
+	return writev(fd, iov, count);
+}
+
+/* Answers a request for a nodeid that no node has. False: it is none. FORGET has no answer. */
+static bool refuse_stale(struct loop *loop, const void *request)
+{
+	struct fuse_in_header in;
+	struct fuse_out_header out = {.len = sizeof(out), .error = -ESTALE};
+	struct iovec iov = {&out, sizeof(out)};
+
+	memcpy(&in, request, sizeof(in));
+	if (in.nodeid == 0 || in.opcode == FUSE_FORGET || nodes_at(loop->fs->nodes, in.nodeid))
+		return false;
+	out.unique = in.unique;
+	send_counted(fuse_session_fd(loop->session), &iov, 1, loop->fs);
+	return true;
+}
+
+/* Reads the next request, and handles it if it is a RELEASE, or stale. True: *buf has another
+ * request. */
 static bool next_request(struct loop *loop, struct fuse_buf *buf)
 {
 	int rc = fuse_session_receive_buf(loop->session, buf);
@@ -162,11 +192,16 @@ static bool next_request(struct loop *loop, struct fuse_buf *buf)
 		rc = await_request(loop);
 		rc = rc > 0 ? fuse_session_receive_buf(loop->session, buf) : rc;
 	}
-	if (rc > 0 && metrics_receive(loop->metrics, buf->mem) == FUSE_RELEASE) {
-		releases = true;
-		fuse_session_process_buf(loop->session, buf);
+	if (rc > 0) {
+		uint32_t opcode = metrics_receive(loop->metrics, buf->mem);
+		bool stale = refuse_stale(loop, buf->mem);
+
+		releases = !stale && opcode == FUSE_RELEASE;
+		if (releases)
+			fuse_session_process_buf(loop->session, buf);
+		if (stale || releases)
+			rc = 0;
 		releases = false;
-		rc = 0;
 	}
 	if (rc < 0 && rc != -EINTR && rc != -EAGAIN) {
 		loop->error = rc;
@@ -303,20 +338,13 @@ static ssize_t receive(int fd, void *buf, size_t len, void *fs)
 	return read(fd, buf, len);
 }
 
-/* Counts an answer before it is sent: the client that gets it finds it counted. */
-static ssize_t send_counted(int fd, struct iovec *iov, int count, void *userdata)
-{
-	const struct fs *fs = userdata;
-
-	metrics_send(fs->metrics, iov, count);
-	return writev(fd, iov, count);
-}
-
 int loop_run(struct fs *fs, void (*ending)(struct fs *fs))
 {
 	static const struct fuse_custom_io io = {.read = receive, .writev = send_counted};
-	struct loop loop = {
-		.session = fs->session, .metrics = fs->metrics, .main_thread = pthread_self()};
+	struct loop loop = {.fs = fs,
+			    .session = fs->session,
+			    .metrics = fs->metrics,
+			    .main_thread = pthread_self()};
 	int fd = fuse_session_fd(fs->session), flags = fcntl(fd, F_GETFL);
 	int rc = fuse_session_custom_io(fs->session, &io, fd);
 

@@ -66,7 +66,7 @@ static inline uint64_t mount_request(struct mount *mount, uint32_t opcode, const
 	struct fuse_in_header in = {.len = (uint32_t)buf.size,
 				    .opcode = opcode,
 				    .unique = ++mount->requests,
-				    .nodeid = (uintptr_t)node,
+				    .nodeid = node ? node->nodeid : 0,
 				    .pid = (uint32_t)gettid()};
 
 	ck_assert_uint_lt(mount->requests, MOUNT_REQUESTS);

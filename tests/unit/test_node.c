@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-enum { THREADS = 4, ROUNDS = 20000 };
+enum { THREADS = 4, ROUNDS = 20000, NODES = 10000 };
 
 static struct node *cell_of(struct mount *mount, const char *name, int64_t ts, uint32_t etag)
 {
@@ -43,6 +43,42 @@ MOUNT_TEST(test_identity, 20)
 	ck_assert_uint_eq(nodes_count(mount->fs.nodes), before + 1);
 	nodes_put(mount->fs.nodes, first, 1);
 	ck_assert_uint_eq(nodes_count(mount->fs.nodes), before);
+}
+
+/* Each node is found by its nodeid as long as it is there, also in a large table; no later node has
+ * the nodeid, and another table begins elsewhere. */
+MOUNT_TEST(test_nodeids, 60)
+{
+	static struct node *all[NODES];
+	static uint64_t were[NODES];
+	struct nodes *nodes = mount->fs.nodes, *other;
+	struct node_key key = {.kind = NODE_ROWFS};
+	char name[16];
+
+	ck_assert_ptr_eq(nodes_at(nodes, NODE_ROOT_ID), nodes_root(nodes));
+	for (int round = 0; round < 2; round++) {
+		for (size_t i = 0; i < NODES; i++) {
+			snprintf(name, sizeof(name), "q%zu", i);
+			all[i] = cell_of(mount, name, 5, 7);
+			ck_assert_uint_gt(all[i]->nodeid, NODE_ROOT_ID);
+			ck_assert_uint_ne(all[i]->nodeid, were[i]);
+			ck_assert_ptr_null(nodes_at(nodes, were[i]));
+		}
+		for (size_t i = 0; i < NODES; i++) {
+			were[i] = all[i]->nodeid;
+			ck_assert_ptr_eq(nodes_at(nodes, were[i]), all[i]);
+			ck_assert_ptr_null(nodes_at(nodes, (uintptr_t)all[i]));
+		}
+		for (size_t i = 0; i < NODES; i++)
+			nodes_put(nodes, all[i], 1);
+	}
+	other = nodes_new(NULL, NULL);
+	ck_assert_ptr_nonnull(other);
+	key.parent = nodes_root(other);
+	all[0] = nodes_get(other, &key, 0, NULL);
+	ck_assert_uint_ne(all[0]->nodeid >> 32, were[0] >> 32);
+	nodes_put(other, all[0], 1);
+	nodes_free(other);
 }
 
 /* The kernel may hold an inode after its parents were forgotten; the node keeps them. */
