@@ -224,9 +224,9 @@ deps: ## installs what is missing to build, demonstrate and test (Debian package
 	scripts/deps.sh build test
 
 demo: ## installs what is missing, builds, and mounts a store full of this machine's packages
-	scripts/deps.sh build demo
-	$(MAKE) $(JOBS) all
-	demo/demo.sh
+	@demo/quietly.sh $(BUILD)/demo/install.log "Installing the packages that are missing" scripts/deps.sh build demo
+	@demo/quietly.sh $(BUILD)/demo/build.log "Building rowfs, for a minute or two" $(MAKE) $(JOBS) all
+	@demo/demo.sh
 
 test: deps ## installs what is missing, builds, and runs every test
 	$(MAKE) $(JOBS) all unit-programs

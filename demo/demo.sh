@@ -5,6 +5,7 @@
 # mounted. Run by `make demo`, when the programs are built; a second run starts afresh.
 
 set -euo pipefail
+shopt -s extglob
 export LC_ALL=C.UTF-8
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -24,10 +25,19 @@ say() {
 	printf '# %s\n' "$@"
 }
 
-# Prints a command as one would type it, and runs it where the tour is.
+# Prints a command as one would type it, and runs it in this shell.
 show() {
 	printf '$ %s\n' "$1"
-	(cd "${2:-.}" && bash -c "$1") || fail "this command failed: $1"
+	eval "$1" || fail "this command failed: $1"
+}
+
+# A command that fails, with its message.
+show_refused() {
+	printf '$ %s\n' "$1"
+	if message=$(eval "$1" 2>&1); then
+		fail "this command did not fail: $1"
+	fi
+	printf '%s\n' "${message/*line +([0-9]): /bash: }"
 }
 
 # seconds_of COMMAND…: runs it and sets seconds.
@@ -78,10 +88,6 @@ write_rows() {
 	(($(wc -l <"$rows") > 1)) || rows_of dpkg-query --status
 }
 
-load() {
-	show "$build/rowfs-load $store $1"
-}
-
 # The changes in the log of dpkg, and in the one before it. Sets changes to their number: 0 where
 # there is no log, or an empty one.
 write_log() {
@@ -114,27 +120,20 @@ kernel's module fuse, or give the container that device (docker run --device /de
 }
 
 fill() {
-	local count
-	say "The index of Debian's packages, as one line of JSON for each package"
-	seconds_of write_rows
-	count=$(($(wc -l <"$rows") - 1))
-	((count > 0)) || fail "neither apt-cache nor dpkg-query knows a package"
-	echo "$rows: $count packages, $(($(stat -c %s "$rows") >> 20)) MiB, in $seconds s"
-
-	say "An empty store with two tables, packages and log"
+	say "A store: tables packages (section#package#version) and log (time#package)"
 	printf '$ %s\n' "$build/mkfs.rowfs --schema demo/schema.json --force $store"
 	make_store
 
-	say "All packages into the store: keys are section#package#version"
-	seconds_of load "$rows"
-	echo "$count rows in $seconds s"
-
-	say "The log of package changes: keys are time#package"
+	say "Debian's package index and dpkg's log of changes, as one line of JSON for each row"
+	seconds_of write_rows
+	(($(wc -l <"$rows") > 1)) || fail "neither apt-cache nor dpkg-query knows a package"
+	echo "$rows: $(($(stat -c %s "$rows") >> 20)) MiB, made in $seconds s"
+	show "$build/rowfs-load $store $rows"
 	write_log
 	if ((changes > 0)); then
-		load "$log"
+		show "$build/rowfs-load $store $log"
 	else
-		echo "/var/log/dpkg.log is missing or has no changes: the table stays empty"
+		echo "/var/log/dpkg.log is missing or has no changes: the table log stays empty"
 	fi
 
 	say "The store as a directory"
@@ -142,54 +141,79 @@ fill() {
 	echo "mounted in $seconds s"
 }
 
-# head ends early and breaks the pipe of what feeds it: no failure, as pipefail is not set there.
 tour() {
-	local package note
-	package=$(cd "$mnt/packages" && printf '%s\n' */coreutils/* | head -n 1)
-	[ -d "$mnt/packages/$package" ] || fail "there is no package coreutils in $mnt"
-	note=packages/$package/meta/note
+	local row
+	set +o pipefail # head ends before the command that feeds it
+	show "cd $mnt"
+	row=$(printf '%s\n' packages/*/coreutils/* | head -n 1)
+	[ -d "$row" ] || fail "there is no package coreutils in $mnt"
 
-	say "Tables are directories, and so are the parts of the keys between '#'"
-	printf '$ cd %s\n' "$mnt"
-	show "ls" "$mnt"
-	show "ls packages | head -n 8" "$mnt"
-	show "ls packages/${package%%/*} | wc -l" "$mnt"
+	say "Tables are directories, and so are the parts of a key between '#'"
+	show "ls"
+	show "ls packages | head -n 3"
+	show "ls packages/$(cut -d / -f 2 <<<"$row") | wc -l"
 
 	say "A row is a directory of column families, a family one of columns, a column a file"
-	show "ls packages/$package packages/$package/meta" "$mnt"
-	show "cat packages/$package/desc/summary; echo" "$mnt"
-	show "ls -l packages/$package/meta/maintainer" "$mnt"
+	show "row=$row"
+	# shellcheck disable=SC2016 # the commands are shown as one would type them
+	{
+		show 'ls $row $row/desc'
+		show 'cat $row/desc/summary; echo'
+		show 'grep -ri gnu $row | cut -c 1-76'
+		show 'find ${row%/*/*} -path "*/core*" -name summary | head -n 2'
 
-	say "So the tools that you know work"
-	show "find packages/${package%%/*} -path '*/core*' -name summary | head -n 4" "$mnt"
-	show "grep -ri gnu packages/$package | cut -c 1-90" "$mnt"
+		say "A write makes a new version of a cell; NAME@ holds all versions"
+		show "echo 'to be looked at' >\$row/meta/note"
+		show "echo 'looked at, fine' >\$row/meta/note"
+		show 'cat $row/meta/note'
+		show 'cat $row/meta/note@/*'
 
-	say "Writing makes a new version of a cell; NAME@ holds them all, by microseconds since 1970"
-	show "echo 'to be looked at' > $note" "$mnt"
-	show "echo 'looked at, fine' > $note" "$mnt"
-	show "cat $note" "$mnt"
-	show "ls $note@" "$mnt"
-	show "grep . $note@/*" "$mnt"
+		say "A mistake has its reason in .rowfs/errors"
+		show_refused 'echo 7 >$row/weight'
+		show "tail -n 1 .rowfs/errors | cut -d ' ' -f 2-"
 
-	say "A question is a path as well: views are directories with fewer rows or cells"
-	show "cat packages/.last/3/.keys" "$mnt"
-	show "cat 'packages/.key/.*#coreutils#.*/.keys'" "$mnt"
-	show "cat packages/.has/meta:note/.columns/meta:note/.newest/1/.rows" "$mnt"
+		say "A question is a path: views are directories with fewer rows or cells"
+		show 'cat packages/.last/2/.keys'
+		show "cat 'packages/.key/.*#coreutils#.*/.keys'"
+		show 'cat packages/.has/meta:note/.keys'
 
-	if ((changes > 0)); then
-		say "A key design: times that people read, stored newest first and spread over 4 buckets"
-		show "cat log/.design" "$mnt"
-		show "ls -U log | head -n 3" "$mnt"
-		show "cat log/.first/3/.rows" "$mnt"
-		show "cat log/.raw/.first/3/.keys" "$mnt"
-	fi
+		say "Two moments compared: here a script overwrites what it should not"
+		show 'before=$(date -u +%FT%T.%6NZ)'
+		show 'for column in maintainer priority; do echo oops >$row/meta/$column; done'
+		show 'cat packages/.since/$before/.keys'
+		show "diff -r packages/.at/\$before/\${row#*/} \$row | grep '^[<>]'"
 
-	say "The schema, with how many versions each family keeps"
-	show "jq -c '.tables.packages.families | map_values(.gc)' .rowfs/schema.json" "$mnt"
+		say "The change undone: its versions are deleted, and the values before it show again"
+		show 'find .versions/$row -type f -newermt $before -delete'
+		show 'grep . $row/meta/{maintainer,priority}'
+
+		say "A watcher gets each change when it happens, as a line of JSON"
+		show 'exec 3<packages/.changes'
+		show 'echo watched >$row/meta/note'
+		show "head -n 1 <&3 | jq -j '.key + \" \" + .families.meta.note[0].value'"
+		exec 3<&-
+	}
+
+	((changes > 0)) || return 0
+	say "A key design: times that people read, stored with the newest first, in 4 buckets"
+	show "cat log/.design"
+	show "ls -U log | head -n 2"
+	show "cat log/.raw/.first/1/.keys"
+}
+
+next() {
+	say "It stays mounted at $mnt. Next:"
+	printf '#   %-40s %s\n' \
+		"cat $mnt/.rowfs/help" "all hidden names" \
+		"docs/queries.md" "more questions as paths" \
+		"docs/row-keys.md" "how to choose row keys" \
+		"$build/mkfs.rowfs --help" "a store of your own" \
+		"$build/rowfs-load --help" "your own rows into it, from JSON or CSV" \
+		"fusermount3 -u $mnt" "the end of this mount" \
+		"rm -r $build/demo" "and of its store"
 }
 
 prepare
 fill
 tour
-say "It stays mounted at $mnt: look around." "To unmount:  fusermount3 -u $mnt" \
-	"To remove it then:  rm -r $build/demo"
+next

@@ -58,6 +58,21 @@ check_eq "with each package of a moment" \
 check_eq "at its time" 1795390200.000000 "$(stat -c %.6Y "$TMP/m/log/2026-11-22T23:30:00Z/b:all/change/upgrade")"
 unmount_store "$TMP/m"
 
+# quietly COMMAND: `make demo` runs it; prints both streams and the status.
+quietly() {
+	"$repository/demo/quietly.sh" "$TMP/demo/log" "Working" bash -c "$1" 2>&1
+	echo "exit $?"
+}
+working="# Working (its output: $TMP/demo/log)"
+check_eq "a step of the demo prints only its name and new packages" "$working"$'\ndeps: installing gcc\nexit 0' \
+	"$(quietly 'echo CC; echo deps: installing gcc; echo unpacking >&2')"
+check_eq "and keeps its output" $'CC\ndeps: installing gcc\nunpacking' "$(cat "$TMP/demo/log")"
+check_eq "one that fails prints all of its output" "$working
+CC
+wrong
+demo: this failed, see above: bash -c echo CC; echo wrong >&2; exit 3
+exit 3" "$(quietly 'echo CC; echo wrong >&2; exit 3')"
+
 links=0
 for page in "$repository"/*.md "$repository"/docs/*.md; do
 	while read -r link; do
