@@ -335,12 +335,14 @@ clean: ## removes what was built
 			'unmount it first, with fusermount3 -u' >&2; exit 1; fi
 	rm -rf --one-file-system $(BUILD)
 
-# The pictures of docs/operations.md end at one moment, so the same program makes the same ones.
-docs-pictures: $(BUILD)/e2e/keyvis ## makes the heat maps in docs/pictures/ from the program
+# The heat maps end at one moment, and the session's cells have fixed times: the same programs make the same pictures.
+docs-pictures: all $(BUILD)/e2e/keyvis ## makes docs/pictures/ from the programs: heat maps, README's session
 	@mkdir -p docs/pictures
 	for pattern in sequential hot-row hot-prefix scans even; do \
-		work=$$(mktemp -d) && $< $$pattern "$$work/store" 1795672800 "$$work" ops.svg && \
+		work=$$(mktemp -d) && $(BUILD)/e2e/keyvis $$pattern "$$work/store" 1795672800 "$$work" ops.svg && \
 		mv "$$work/ops.svg" docs/pictures/$$pattern.svg && rm -r "$$work" || exit 1; done
+	scripts/session.py $(BUILD) >$(BUILD)/session.svg
+	mv $(BUILD)/session.svg docs/pictures/session.svg
 
 browser-test: ## uses the heat map's page in Chromium, which it installs
 	scripts/deps.sh build test browser

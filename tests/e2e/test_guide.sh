@@ -23,6 +23,9 @@ check_eq "no two pages make the same store or mountpoint" "" "$(
 	done | sort | uniq -d)"
 check_eq "what a page makes is found" "/mnt/fleet /mnt/hits fleet.db hits.db" "$(made "$repository/README.md" | xargs)"
 
+check_eq "README's terminal session is the one that the programs give (make docs-pictures)" "" \
+	"$("$repository/scripts/session.py" "$BUILD" | diff "$repository/docs/pictures/session.svg" -)"
+
 # Debian's sections, as its policy lists them.
 sections="admin cli-mono comm database debug devel doc editors education electronics embedded fonts games gnome
 gnu-r gnustep graphics hamradio haskell httpd interpreters introspection java javascript kde kernel libdevel libs

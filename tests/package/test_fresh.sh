@@ -29,7 +29,7 @@ inside() {
 	return "$status"
 }
 
-mapfile -t commands < <(sed -n 's/^    sudo \(.* && make \(demo\|test\)\)$/\1/p' "$checkout/README.md")
+mapfile -t commands < <(sed -nE '/^    apt-get /{s/^ +//;h}; /^    make (demo|test)$/{G;s/^ +(.*)\n(.*)/\2 \&\& \1/p}' "$checkout/README.md")
 check_eq "README has two commands" 2 "${#commands[@]}"
 
 inside "${commands[0]} && ls build/demo/mnt/packages && grep -c . build/demo/mnt/log/.keys && fusermount3 -u build/demo/mnt"
