@@ -2,21 +2,30 @@
 # SPDX-License-Identifier: MIT
 #
 # Runs test programs and closes with one line: "N passed, N failed", and ", N skipped" where there
-# are. A test is one line. Where it failed, all that it printed follows, its failed checks first, and
-# comes again at the end. Exit 0 when something passed and nothing failed.
+# are. A test is one line. Where it failed, its output follows, its failed checks first. Exit 0 when
+# something passed and nothing failed.
 #
 #   scripts/run_tests.sh [-b BUILD] [-j JOBS] [-s] [-t SECONDS] TEST…
 #
 #   -b  the directory of the programs under test (default: build)
 #   -j  how many tests run side by side (default: 1)
 #   -s  they are built with sanitizers
-#   -t  the time limit of one test (default: 300)
+#   -t  the limit of one test: seconds of processor time, its own and that of all its descendants
+#       (default: 300). No test fails by the clock, but for a net of 30 minutes, or of -t where that
+#       is longer.
 #
 # A *.sh is an end-to-end test: each line "ok …" or "not ok …" is a check; exit 77 skips it.
 # Everything else is a unit test, whose checks its libcheck summary counts. A test that fails
 # without a failed check, or that ran none, counts as one failure; so does what it leaves: a mount
-# or a file below its TMPDIR, or a process. What is left is cleaned away. A test's processes are
-# known by ROWFS_TEST_RUN in their environment.
+# or a file below its TMPDIR, or a process. What is left is cleaned away. A test has a TMPDIR and a
+# HOME of its own, and ROWFS_TEST_RUN in the environment of its processes.
+#
+# A script that failed runs once more, alone, after all others. If it passes then, it counts as
+# passed, and a line "UNSTABLE name: check" at the end has the check that failed first. A third one
+# in a run is a failure; so is one that was unstable in its last run too (BUILD/unstable has the
+# names). A failure is final, without another run, where the script prints a line "final: …" (FINAL
+# of tests/e2e/lib.sh), a sanitizer reports something, or something is left; at a limit; and in a
+# unit test.
 
 set -u
 
@@ -47,50 +56,38 @@ failed=0
 skipped=0
 work=$(mktemp -d "${TMPDIR:-/tmp}/rowfs-run.XXXXXX") || exit 1
 tmp=$work/tmp
+home=$work/home
 log=$work/log
-failures=${queue:-$work/queue}.failures
+spent=$work/spent # the report of limit.py
+first=${queue:-$work/queue} # .again: scripts to run once more; .reports: of their first runs
+here=$(dirname "$(realpath "$0")")
 run=${ROWFS_TEST_RUN:-}/$(basename "$work")
-runner=0 # pid of the `timeout` that the test runs under
-lanes=() # pids
+net=$((limit > 1800 ? limit : 1800))
+limiter=0 # pid of the limit.py that the test runs under
+lanes=()  # pids
+sanitizer='(ERROR|WARNING): (Address|Leak|Thread)Sanitizer|runtime error:'
 
-# Mountpoints below the test's directory, the innermost first.
-left_mounts() {
-	local place
-	while read -r _ place _; do
-		place=$(printf '%b' "$place")
-		[[ $place == "$tmp"/* ]] && printf '%s\n' "$place"
-	done </proc/self/mounts | tac
+# Prints at most 20 lines of stdin, and how many there are more.
+some() {
+	awk 'NR <= 20; END { if (NR > 20) print "and " NR - 20 " more" }'
 }
 
-# Processes of the test.
-left_processes() {
-	grep -lsaF "ROWFS_TEST_RUN=$run/" /proc/[0-9]*/environ | cut -d / -f 3
-}
-
-# Removes what a test left and prints a line about each.
+# Prints a line about each mount, process and file that the test left, and removes them.
 clean() {
-	local place pid
-	left_mounts | while read -r place; do
-		printf 'left mounted: %s\n' "$place"
-		umount -l "$place" 2>/dev/null || fusermount3 -u -z "$place"
-	done
-	for _ in 1 2 3 4 5 6 7 8 9 10; do # a process may be on its way out
-		[ -n "$(left_processes)" ] || break
-		sleep 0.2
-	done
-	for pid in $(left_processes); do
-		printf 'left running: %s %s\n' "$pid" "$(tr '\0' ' ' <"/proc/$pid/cmdline")"
-		kill -KILL "$pid" 2>/dev/null
-	done
-	find "$tmp" -mindepth 1 -maxdepth 1 -printf 'left behind: %p\n' 2>/dev/null
-	rm -rf --one-file-system -- "$tmp"
+	if [ -e "$spent" ]; then
+		sed 1d "$spent" | some
+	fi
+	# Processes are left here only if somebody killed limit.py.
+	grep -lsaF "ROWFS_TEST_RUN=$run/" /proc/[0-9]*/environ | cut -d / -f 3 | xargs -r kill -KILL 2>/dev/null
+	find "$tmp" -mindepth 1 -maxdepth 1 -printf 'left behind: %p\n' 2>/dev/null | some
+	rm -rf --one-file-system -- "$tmp" "$home"
 }
 
 stop() {
 	trap '' INT TERM HUP
-	if ((runner)); then
-		kill -TERM "$runner" 2>/dev/null
-		wait "$runner" 2>/dev/null
+	if ((limiter)); then
+		kill -TERM "$limiter" 2>/dev/null
+		wait "$limiter" 2>/dev/null
 	fi
 	if ((${#lanes[@]})); then
 		kill -TERM "${lanes[@]}" 2>/dev/null
@@ -127,7 +124,7 @@ summary() {
 
 # Counts the checks of a test that exited with a status into $good and $bad.
 count() {
-	local test=$1 status=$2
+	local test=$1 status=$2 how=$3
 	if [[ $test == *.sh ]]; then
 		good=$(grep -c '^ok ' "$log")
 		bad=$(grep -c '^not ok ' "$log")
@@ -136,53 +133,85 @@ count() {
 		bad=$(($(summary Failures) + $(summary Errors)))
 		good=$(($(summary Checks) - bad))
 	fi
-	if ((status == 124 || status == 137)); then
-		echo "no end within $limit s" >>"$log"
-		bad=$((bad + 1))
-	elif ((status != 0 && bad == 0)); then
-		echo "exit $status" >>"$log"
-		bad=1
-	elif ((good + bad == 0)); then
-		echo "no check ran" >>"$log"
-		bad=1
-	fi
+	case $how in
+	processor) why="took more than $limit s of processor time" ;;
+	wall) why="no end within $net s on the clock" ;;
+	*)
+		((good + bad == 0)) && why="no check ran"
+		((status != 0 && bad == 0)) && why="exit $status"
+		;;
+	esac
+	[ -z "$why" ] || bad=$((bad + 1))
 }
 
+# Has the test, which failed, no second run?
+is_final() {
+	[[ $test != *.sh ]] || [[ $how != ended ]] || [ -n "$remains" ] || grep -qaE "^final: |$sanitizer" "$log"
+}
+
+# Adds the test, and the check that failed first, to the ones that run once more.
+put_off() {
+	local check
+	check=$(grep -am 1 '^not ok ' "$log") || check=$why
+	check=${check#not ok }
+	printf '%s\t%s\n' "$test" "${check:0:300}" >>"$first.again"
+}
+
+# Prints the line of the test with this word and, where it failed, its output.
+report() {
+	printf '%-5s %-40s %4d passed, %d failed, %s s of processor, %s s\n' "$1" "$test" "$good" "$bad" "$cpu" "$wall"
+	case $1 in
+	AGAIN | FAIL)
+		{
+			grep -a '^not ok' "$log"
+			grep -av '^not ok' "$log"
+			[ -z "$why" ] || echo "$why"
+			[ -z "$remains" ] || printf '%s\n' "$remains"
+		} | sed 's/^/    /'
+		;;
+	SKIP) tail -n 1 "$log" | sed 's/^/    /' ;;
+	PASS) grep -a '^UNSTABLE ' "$log" ;; # a test that runs tests
+	esac
+}
+
+# run_test TEST [again]
 run_test() {
-	local test=$1 status=0 word=PASS start=$SECONDS good=0 bad=0 left
-	[[ $test == */* ]] || test=./$test
-	mkdir "$tmp"
-	TMPDIR=$tmp BUILD=$build ROWFS_TEST_RUN=$run/ \
-		timeout -k 10 "$limit" "$test" </dev/null >"$log" 2>&1 9>&- &
-	runner=$!
-	wait "$runner" 2>/dev/null || status=$?
-	runner=0
-	count "$test" "$status"
-	left=$(clean)
-	if [ -n "$left" ]; then
-		printf '%s\n' "$left" >>"$log"
-		bad=$((bad + 1))
-	fi
+	local test=$1 again=${2-} status=0 word=PASS good=0 bad=0 why='' remains cpu='?' wall='?' how=killed
+	mkdir "$tmp" "$home"
+	rm -f "$spent"
+	HOME=$home TMPDIR=$tmp BUILD=$build ROWFS_TEST_RUN=$run/ \
+		"$python" -S -E "$here/limit.py" "$limit" "$net" "$work" "$spent" "$test" </dev/null >"$log" 2>&1 9>&- &
+	limiter=$!
+	wait "$limiter" 2>/dev/null || status=$?
+	limiter=0
+	[ ! -e "$spent" ] || read -r cpu wall how <"$spent"
+	count "$test" "$status" "$how"
+	remains=$(clean)
+	[ -z "$remains" ] || bad=$((bad + 1))
 	if ((bad > 0)); then
 		word=FAIL
+		if [ -z "$again" ] && ! is_final; then
+			word=AGAIN
+			put_off
+		fi
 	elif ((status == 77)); then
 		word=SKIP
-		skipped=$((skipped + 1))
 	fi
-	passed=$((passed + good))
-	failed=$((failed + bad))
-	{
-		printf '%s %-40s %4d passed, %d failed, %d s\n' "$word" "$test" "$good" "$bad" \
-			$((SECONDS - start))
-		case $word in
-		FAIL) { grep '^not ok' "$log"; grep -v '^not ok' "$log"; } | sed 's/^/    /' ;;
-		SKIP) tail -n 1 "$log" | sed 's/^/    /' ;;
-		esac
-	} >"$work/report"
+	if [ "$word" != AGAIN ]; then
+		passed=$((passed + good))
+		failed=$((failed + bad))
+		((status != 77 || bad > 0)) || skipped=$((skipped + 1))
+	fi
+	report "$word" >"$work/report"
 	[ -z "$queue" ] || flock 9
-	cat "$work/report"
-	[ "$word" != FAIL ] || cat "$work/report" >>"$failures"
+	if [ -z "$again" ]; then
+		cat "$work/report"
+	else # without the lines that the first run printed
+		grep -avxFf "$first.reports" "$work/report"
+	fi
+	[ "$word" != AGAIN ] || cat "$work/report" >>"$first.reports"
 	[ -z "$queue" ] || flock -u 9
+	((bad == 0))
 }
 
 # ---- Lanes: this script again, several times side by side ----------------------------------
@@ -225,10 +254,47 @@ run_lanes() {
 	failed=$((failed + jobs - ended))
 }
 
+# ---- Scripts that failed -------------------------------------------------------------------
+
+# Runs them once more. Fills $unstable with "name<TAB>check" of each that passes then.
+unstable=()
+run_again() {
+	local test check
+	while IFS=$'\t' read -r test check; do
+		! run_test "$test" again || unstable+=("$test"$'\t'"$check")
+	done <"$first.again"
+}
+
+# judge_unstable TEST…: prints the unstable ones of these tests, and counts those that are a failure.
+judge_unstable() {
+	local one names=$build/unstable
+	for one in "${unstable[@]}"; do
+		echo "UNSTABLE ${one/$'\t'/: }"
+		if grep -qsxF "${one%%$'\t'*}" "$names"; then
+			echo "    it was unstable in its last run too"
+			failed=$((failed + 1))
+		fi
+	done
+	if ((${#unstable[@]} > 2)); then
+		echo "    more than two are unstable"
+		failed=$((failed + 1))
+	fi
+	{
+		printf '%s\n' "$@" | grep -svxFf - "$names"
+		printf '%s\n' "${unstable[@]%%$'\t'*}"
+	} | grep . >"$work/unstable"
+	if [ -s "$work/unstable" ] || [ -e "$names" ]; then
+		cp "$work/unstable" "$names"
+	fi
+}
+
 # Jobs of a shell with job control have a process group of their own and take SIGINT; so Ctrl-C
 # reaches only this script, and tests meet signals as they would anywhere.
 set -m
-export CK_DEFAULT_TIMEOUT=${CK_DEFAULT_TIMEOUT:-60} CK_VERBOSITY=normal
+export CK_VERBOSITY=normal
+unset XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME # they are below HOME
+# Once: where python3 is a wrapper, that is slower than the program.
+python=$(python3 -c 'import sys; print(sys.executable)') || exit 1
 build=$(realpath -m "$build")
 [ -z "$sanitized" ] || sanitizer_options
 if [ -n "$queue" ]; then
@@ -242,12 +308,8 @@ else
 		run_test "$test"
 	done
 fi
-
-if (($# > 1)) && [ -e "$failures" ]; then
-	echo
-	echo "Failed:"
-	cat "$failures"
-fi
+[ ! -e "$first.again" ] || run_again
+judge_unstable "$@"
 line="$passed passed, $failed failed"
 ((skipped == 0)) || line="$line, $skipped skipped"
 echo "$line"

@@ -8,6 +8,7 @@
 LIB_PATIENCE=${LIB_PATIENCE:-120}
 
 . "$(dirname "${BASH_SOURCE[0]}")/../e2e/lib.sh"
+FINAL=data
 
 CRASH_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 

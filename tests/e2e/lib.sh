@@ -17,6 +17,8 @@
 #   BUILD   the programs' directory (environment; default: build/ of this repository)
 #   TMP     a directory of the test's own, and m in it, where it has its mount
 #   CHECKS, FAILED   how many checks ran, and failed
+#   FINAL   set to "data", "leak" or "permission", for a test or before one check: a failed check of
+#           that kind is never run again (scripts/run_tests.sh)
 
 set -u
 export LC_ALL=C.UTF-8 TZ=UTC0
@@ -57,6 +59,7 @@ not_ok() {
 	CHECKS=$((CHECKS + 1))
 	FAILED=$((FAILED + 1))
 	printf 'not ok %s: %s\n' "$1" "$2"
+	[ -z "${FINAL-}" ] || printf 'final: %s\n' "$FINAL"
 }
 
 # die WHY: ends the test, failed.
@@ -431,7 +434,7 @@ lib_served() {
 		not_ok "rowfs on $mountpoint" "a sanitizer's report"
 		cat "$log"
 	elif ((status != 0)); then
-		not_ok "rowfs on $mountpoint" "exit $status: $(lib_tail "$log")"
+		FINAL=data not_ok "rowfs on $mountpoint" "exit $status: $(lib_tail "$log")"
 	fi
 }
 

@@ -5,6 +5,7 @@
 # each column.
 
 . "$(dirname "$0")/lib.sh"
+FINAL=data
 
 v=$m/.versions
 

@@ -5,6 +5,7 @@
 # model.py gives the expected dump; test_dump_mount.sh has the directories of mounts.
 
 . "$(dirname "$0")/lib.sh"
+FINAL=data
 
 dump=$BUILD/rowfs-dump
 load=$BUILD/rowfs-load

@@ -6,6 +6,7 @@
 # (environment; default: 300).
 
 . "$(dirname "$0")/lib.sh"
+FINAL=data
 
 dump=$BUILD/rowfs-dump
 load=$BUILD/rowfs-load

@@ -7,6 +7,7 @@
 # column.
 
 . "$(dirname "$0")/lib.sh"
+FINAL=data
 
 dump=$BUILD/rowfs-dump
 load=$BUILD/rowfs-load

@@ -6,7 +6,8 @@
 
 ROOT=$(cd "$LIB_DIR/../.." && pwd)
 RUN=$ROOT/scripts/run_tests.sh
-mkdir "$TMP/in" "$TMP/bin"
+mkdir "$TMP/in" "$TMP/bin" "$TMP/build"
+ln -s "$BUILD"/*rowfs "$TMP/build/" # the runner remembers names in the directory of the programs
 export S=1000.$$ # seconds that nobody else sleeps, with a digit behind them
 
 # program NAME: makes a test out of stdin.
@@ -39,7 +40,7 @@ lib_test() {
 # run TEST…: runs these with the runner; its last line, and in $TMP/run all that it said.
 run() {
 	local tests=("${@/#/$TMP/in/}")
-	TMPDIR=$TMP "$RUN" -b "${STAND_IN:-$BUILD}" -j "${JOBS:-1}" -t "${LIMIT:-60}" "${tests[@]}" >"$TMP/run" 2>&1
+	TMPDIR=$TMP "$RUN" -b "${STAND_IN:-$TMP/build}" -j "${JOBS:-1}" -t "${LIMIT:-60}" "${tests[@]}" >"$TMP/run" 2>&1
 	echo "$? $(tail -n 1 "$TMP/run")"
 }
 
@@ -70,9 +71,25 @@ check_eq "counts what is skipped" "0 2 passed, 0 failed, 1 skipped" "$(run skip.
 check "says why" said 'no such thing'
 check_eq "all skipped is not passed" "1 0 passed, 0 failed, 1 skipped" "$(run skip.sh)"
 
-program slow.sh <<<'echo ok a; sleep ${S}1'
-check_eq "ends a test at its limit" "1 1 passed, 1 failed" "$(LIMIT=3 run slow.sh)"
-check "the limit leaves nothing" nothing_left 1
+# The limit is one of processor time: a test that sleeps beyond it passes.
+runs "a test that waits has no limit of a few seconds" "0 1 passed, 0 failed" slow.sh <<<'sleep 3; echo ok a'
+program busy.sh <<<'echo ok a; trap "" TERM; sleep ${S}1 & while :; do :; done'
+check_eq "a test is ended at its limit" "1 1 passed, 1 failed" "$(LIMIT=2 run busy.sh)"
+check "which is named" said 'took more than 2 s of processor time'
+check "its processes are ended" nothing_left 1
+program daemon.sh <<'END'
+echo ok a
+(setsid bash -c 'while :; do :; done' >/dev/null 2>&1 &)
+sleep ${S}1
+END
+check_eq "a daemon's time counts" "1 1 passed, 1 failed" "$(LIMIT=2 run daemon.sh)"
+check "nothing of it is left" nothing_left 1
+check_eq "nor it" "" "$(pgrep -f '^bash -c while :; do :; done$')"
+program ended.sh <<<'echo ok a; for ((j = 0; j < 100; j++)); do bash -c "for ((i = 0; i < 100000; i++)); do :; done"; done'
+check_eq "the time of ended processes counts" "1 1 passed, 1 failed" "$(LIMIT=2 run ended.sh)"
+program spent.sh <<<'(setsid bash -c "for ((i = 0; i < 300000; i++)); do :; done" >/dev/null 2>&1 &); echo ok a'
+check_eq "a process on its way out is none that is left" "0 1 passed, 0 failed" "$(run spent.sh)"
+check "its seconds are shown" eval "! said ' 0[.]0 s of processor'"
 
 runs "adds libcheck's summaries" "1 9 passed, 2 failed" unit <<<'echo "100%: Checks: 7, Failures: 0, Errors: 0"; echo "50%: Checks: 4, Failures: 1, Errors: 1"; exit 1'
 runs "a crash is a failure" "1 0 passed, 1 failed" crash <<<'kill -SEGV $$'
@@ -84,6 +101,16 @@ check "it is named" said "left running: [0-9]+ sleep ${S}2"
 runs "a file left is a failure" "1 1 passed, 1 failed" file.sh <<<'echo ok a; echo x >"$TMPDIR/x"'
 check "it is named" said 'left behind: .*/x$'
 check "it is removed" nothing_left 0
+runs "many are one failure" "1 1 passed, 1 failed" files.sh <<<'echo ok a; touch "$TMPDIR"/{1..25}'
+check_eq "of which 20 are named, and their number" "20 1" \
+	"$(grep -c 'left behind: ' "$TMP/run") $(grep -c '^    and 5 more$' "$TMP/run")"
+
+runs "a test has a HOME of its own" "0 3 passed, 0 failed" home.sh <<END
+echo ok a
+touch "\$HOME/.viminfo" && echo ok b
+[[ \$HOME != "$HOME" && \$HOME != "\$TMPDIR"* ]] && [ -z "\$XDG_CACHE_HOME" ] && echo ok c
+END
+check "which is removed" nothing_left 0
 
 if [ "$(id -u)" = 0 ]; then
 	runs "a mount left is a failure" "1 1 passed, 1 failed" mount.sh <<<'mkdir "$TMPDIR/m m"; mount -t tmpfs none "$TMPDIR/m m" && echo ok a'
@@ -107,19 +134,84 @@ check_eq "adds what they count" "1 6 passed, 2 failed, 1 skipped" \
 	"$(JOBS=3 run pass.sh fail.sh dies.sh pass.sh skip.sh)"
 for JOBS in 1 2; do
 	run fail.sh pass.sh >"$TMP/last"
-	check_eq "shows a failure where it is and at the end, a line of others: $JOBS at a time" \
-		"FAIL fail.sh|    not ok b: why|    ok a|Failed:|FAIL fail.sh|    not ok b: why|    ok a" \
-		"$(sed 's|/.*/\([^ ]*\) .*|\1|' "$TMP/run" | grep -E '^FAIL|ok|^Failed' | paste -sd '|')"
-	check_eq "and nothing of those: $JOBS at a time" 1 "$(sed '/^Failed/,$d' "$TMP/run" | grep -c 'ok a')"
+	check_eq "shows a failure once, a line of others, and the second run: $JOBS at a time" \
+		"AGAIN fail.sh|    not ok b: why|    ok a|FAIL fail.sh" \
+		"$(sed 's|/.*/\([^ ]*\) .*|\1|' "$TMP/run" | sed 's/  *fail/ fail/' | grep -E '^FAIL|^AGAIN|ok' | paste -sd '|')"
 done
 unset JOBS
 check_eq "and one alone" "0 2 passed, 0 failed" "$(JOBS=2 run pass.sh)"
 program ends_lane.sh <<<'kill -KILL $(($(ps -o ppid= -p $PPID))); echo ok a'
 check_eq "a lane that is killed is a failure" 1 "$(JOBS=2 run ends_lane.sh ends_lane.sh | cut -c 1)"
 
+# ---- Scripts that failed run once more -----------------------------------------------------
+
+# flaky NAME…: tests that fail once, in their check b. calm NAME: as if it had failed already.
+flaky() {
+	local name
+	for name in "$@"; do
+		rm -f "$TMP/ran-$name.sh"
+		lib_test "$name.sh" <<-END
+			check a true
+			echo run >>"$TMP/ran-$name.sh"
+			${BEFORE-}
+			check_eq b 2 "\$(grep -c . "$TMP/ran-$name.sh")"
+			finish
+		END
+	done
+}
+calm() {
+	echo run >"$TMP/ran-$1.sh"
+}
+# runs_of NAME: how often it ran.
+runs_of() {
+	grep -c . "$TMP/ran-$1.sh"
+}
+
+flaky f1 f2 f3
+check_eq "a script that passes then counts as passed" "0 4 passed, 0 failed" "$(run f1.sh pass.sh)"
+check "it is named, with its check" said '^UNSTABLE .*/f1[.]sh: b: expected 2, got 1$'
+check_eq "it runs after the others" "AGAIN f1.sh|PASS pass.sh|PASS f1.sh" \
+	"$(sed -nE 's|^([A-Z]+) .*/([^ ]*) .*|\1 \2|p' "$TMP/run" | grep -v UNSTABLE | paste -sd '|')"
+flaky f1
+check_eq "unstable in two successive runs is a failure" "1 2 passed, 1 failed" "$(run f1.sh)"
+check "which is said" said 'it was unstable in its last run too'
+calm f1
+check_eq "a run of another test changes nothing" "0 2 passed, 0 failed" "$(run pass.sh)"
+check_eq "a good run" "0 2 passed, 0 failed" "$(run f1.sh)"
+flaky f1
+check_eq "and the next counts as the first" "0 2 passed, 0 failed" "$(run f1.sh)"
+for JOBS in 1 2; do
+	rm "$TMP/build/unstable"
+	flaky f1 f2
+	check_eq "two in a run are none: $JOBS at a time" "0 6 passed, 0 failed" "$(run f1.sh f2.sh pass.sh)"
+	rm "$TMP/build/unstable"
+	flaky f1 f2 f3
+	check_eq "three in a run are a failure: $JOBS at a time" "1 8 passed, 1 failed" "$(run f1.sh pass.sh f2.sh f3.sh)"
+	check_eq "all are named: $JOBS at a time" 3 "$(grep -c ^UNSTABLE "$TMP/run")"
+done
+unset JOBS
+check "which is said" said 'more than two are unstable'
+
+# final_is NAME RESULT: a test that failed so has no second run.
+final_is() {
+	check_eq "$1 is final" "$2, once" "$(run f4.sh), $(if [ "$(runs_of f4)" = 1 ]; then echo once; else echo again; fi)"
+}
+BEFORE='FINAL=data' flaky f4
+final_is "a failed check of data" "1 1 passed, 1 failed"
+BEFORE='FINAL=leak check_eq c 1 2' flaky f4
+final_is "one such check" "1 1 passed, 2 failed"
+BEFORE='FINAL=data check c true' flaky f4
+check_eq "a check behind it is not" "0 3 passed, 0 failed" "$(run f4.sh)"
+BEFORE='echo "==1==ERROR: LeakSanitizer: z"' flaky f4
+final_is "a sanitizer's report" "1 1 passed, 1 failed"
+BEFORE='touch "$TMPDIR/x"' flaky f4
+final_is "a file left" "1 1 passed, 2 failed"
+
+# ---- Signals -------------------------------------------------------------------------------
+
 program wait.sh <<<'echo ok a; setsid sleep ${S}3 & sleep ${S}3'
 for jobs in 1 2; do
-	TMPDIR=$TMP "$RUN" -b "$BUILD" -j $jobs "$TMP/in/wait.sh" "$TMP/in/wait.sh" >"$TMP/run" 2>&1 &
+	TMPDIR=$TMP "$RUN" -b "$TMP/build" -j $jobs "$TMP/in/wait.sh" "$TMP/in/wait.sh" >"$TMP/run" 2>&1 &
 	runner=$!
 	within eval "((\$(pgrep -fc '^sleep ${S}3\$') == 2 * jobs))"
 	kill -TERM "$runner"

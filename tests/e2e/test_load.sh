@@ -5,6 +5,7 @@
 # ("if") check the cells that arrived in the store, so that no mount is needed.
 
 . "$(dirname "$0")/lib.sh"
+FINAL=data
 
 load=$BUILD/rowfs-load
 cd "$TMP" || exit 1

@@ -5,6 +5,7 @@
 # tests/unit/test_sandbox.c checks the files that it can open.
 
 . "$(dirname "$0")/lib.sh"
+FINAL=permission
 need_fuse
 
 # landlock: does the kernel have it? Its version is asked for by the number of the call.

@@ -6,6 +6,7 @@
 # in seconds; ROWFS_SEED chooses the changes, though not how they mix.
 
 . "$(dirname "$0")/lib.sh"
+FINAL=data
 
 seconds=${ROWFS_SOAK:-9}
 seed=${ROWFS_SEED:-$RANDOM}

@@ -9,6 +9,7 @@
 #   USER_TESTS   which tests to run again (default: those that check most in little time)
 
 . "$(dirname "$0")/lib.sh"
+FINAL=permission
 own_mounts
 
 USER_TESTS=${USER_TESTS:-test_directories.sh test_tools.sh test_drafts.sh test_threads.sh}

@@ -55,7 +55,8 @@ struct suite {
 };
 
 /*
- * A test is registered where it is defined, with the seconds that it may take:
+ * A test is registered where it is defined, with the seconds of processor time that it may take.
+ * These hold where libcheck runs each test in a process of its own, so not under sanitizers.
  *
  * - SUITE_TEST runs once.
  * - SUITE_LOOP runs count times. Its argument is _i.
@@ -94,11 +95,17 @@ void suite_contract(const char *paragraph);
 /* For such macros alone. */
 #define SUITE_REGISTER(name, run, count, seconds)                                                  \
 	static void run(int _i);                                                                   \
+	static void name##_limited(int _i)                                                         \
+	{                                                                                          \
+		suite_limit(seconds);                                                              \
+		run(_i);                                                                           \
+	}                                                                                          \
 	__attribute__((constructor)) static void name##_register(void)                             \
 	{                                                                                          \
-		static const TTest test = {#name, run, __FILE__, __LINE__};                        \
+		static const TTest test = {#name, name##_limited, __FILE__, __LINE__};             \
 		suite_register(&test, count, seconds);                                             \
 	}
+void suite_limit(double seconds);
 void suite_register(const TTest *test, int count, double seconds);
 /* Runs the registered tests, and those that make adds unless it is NULL, in a directory of their
  * own that is removed afterwards, also when a test failed. Without a main of its own a program runs

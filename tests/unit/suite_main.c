@@ -4,11 +4,15 @@
 #include "tests/unit/suite.h"
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+enum { SUITE_NET = 1500 }; /* seconds on the clock, for a test that waits for ever */
+
 static char suite_base[160];
 static pid_t suite_child; /* the child that runs the tests */
+static bool suite_forks;  /* it runs each in a process of its own */
 
 /* The tests of this program, in the order of its text: constructors run in that order. */
 static struct suite_entry {
@@ -33,12 +37,23 @@ void suite_register(const TTest *test, int count, double seconds)
 		(struct suite_entry){test, count, seconds, suite_paragraph};
 }
 
-static TCase *suite_case(Suite *suite, const char *name, double seconds)
+void suite_limit(double seconds)
 {
-	TCase *tcase = tcase_create(name);
+	struct rlimit limit;
 
-	tcase_set_timeout(tcase, seconds);
-	suite_add_tcase(suite, tcase);
+	if (!suite_forks || getrlimit(RLIMIT_CPU, &limit) != 0)
+		return;
+	limit.rlim_cur = (rlim_t)seconds;
+	if (setrlimit(RLIMIT_CPU, &limit) != 0)
+		abort();
+}
+
+static TCase *suite_case(const struct suite_entry *entry)
+{
+	TCase *tcase = tcase_create(entry->test->name);
+
+	tcase_set_timeout(tcase, entry->seconds > SUITE_NET ? entry->seconds : SUITE_NET);
+	tcase_add_loop_test(tcase, entry->test, 0, entry->count);
 	return tcase;
 }
 
@@ -68,10 +83,9 @@ static int suite_run(const char *name, void (*make)(Suite *suite))
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
+	suite_forks = srunner_fork_status(runner) == CK_FORK;
 	for (size_t i = 0; i < suite_entry_count; i++)
-		tcase_add_loop_test(
-			suite_case(suite, suite_entries[i].test->name, suite_entries[i].seconds),
-			suite_entries[i].test, 0, suite_entries[i].count);
+		suite_add_tcase(suite, suite_case(&suite_entries[i]));
 	if (make != NULL)
 		make(suite);
 	srunner_run_all(runner, CK_NORMAL);
