@@ -253,6 +253,7 @@ asan: deps ## runs every test with AddressSanitizer and UndefinedBehaviorSanitiz
 crash: all ## cuts the power N times (default: 500) under a load, kills as often, and fills disks; as root
 	BUILD=$(BUILD) tests/crash/test_power.sh $(or $(N),500)
 	BUILD=$(BUILD) tests/crash/test_kill.sh $(or $(N),500)
+	BUILD=$(BUILD) tests/crash/test_hangs.sh $(or $(N),500)
 	BUILD=$(BUILD) tests/crash/test_full.sh large
 
 # The tests that have threads meet.

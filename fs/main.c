@@ -24,6 +24,7 @@
 #include "fs/options.h"
 #include "fs/serve/loop.h"
 #include "lib/escape.h"
+#include "lib/system/connection.h"
 #include "lib/system/descriptors.h"
 #include "lib/system/mounts.h"
 #include "lib/system/sandbox.h"
@@ -149,10 +150,8 @@ static int open_store(const struct options *options, struct fs *fs)
 static int shut_in(struct fs *fs, struct mounter *mounter, const char *mountpoint)
 {
 	struct sandbox_place store;
-	int rc = 0;
+	int rc = mounter_start(mounter, fs, mountpoint, ready_fd, ready_fd >= 0);
 
-	if (mountpoint_fd(mountpoint) < 0)
-		rc = mounter_start(mounter, fs->session, mountpoint, ready_fd, ready_fd >= 0);
 	if (rc != 0)
 		return say("fork", strerror(-rc));
 	store = sandbox_store(fs->store_path);
@@ -253,6 +252,7 @@ static int run_in_background(const struct options *options, const char *store,
 static int prepare_and_run(const struct options *options)
 {
 	char *store = realpath(options->store, NULL), *mountpoint = NULL;
+	char why[CONNECTION_WHY];
 	int status = EXIT_FAILURE;
 
 	if (!store && errno == ENOENT)
@@ -264,6 +264,8 @@ static int prepare_and_run(const struct options *options)
 		say("drop_privileges",
 		    "with allow_other the option default_permissions is needed, too: without it "
 		    "nobody's access would be checked");
+	else if (connection_release(store, why) != 0)
+		fprintf(stderr, "rowfs: %s\n", why);
 	else if (mountpoint_prepare(options->mountpoint, &mountpoint) == 0) {
 		if (mountpoint_covers(mountpoint, store))
 			say(mountpoint, "the store lies below it and would be hidden");
@@ -301,7 +303,8 @@ int main(int argc, char **argv)
 		status = printf("rowfs %s\n", ROWFS_VERSION) < 0 || end_output() != 0;
 	else if (options.status) {
 		status = mounts_print(stdout);
-		status = status == 0 ? end_output() : say("/proc/self/mounts", strerror(-status));
+		status =
+			status == 0 ? end_output() : say("/proc/self/mountinfo", strerror(-status));
 	} else {
 		fs_log_init(false, options.debug);
 		fuse_set_log_func(fs_log_fuse);

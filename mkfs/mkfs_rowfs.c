@@ -70,6 +70,8 @@ static int mkfs_create(const char *path, const char *schema_path, bool force)
 		else
 			exit_code = program_fail(&program, "%s: %s", schema_path, fault.text);
 	}
+	if (exit_code == PROGRAM_OK && force)
+		exit_code = program_release(&program, path);
 	/* An interrupt would leave an incomplete store beside the place; making one is short. */
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGHUP);

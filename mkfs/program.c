@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "lib/clock.h"
+#include "lib/system/connection.h"
 #include "lib/system/descriptors.h"
 #include "store/keys/keys.h"
 
@@ -190,14 +191,24 @@ bool program_is_foreign(int fd)
 	       (fstatat(fd, "data", &data, AT_SYMLINK_NOFOLLOW) == 0 && data.st_uid != 0);
 }
 
+int program_release(const struct program *program, const char *store)
+{
+	char why[CONNECTION_WHY];
+
+	return connection_release(store, why) == 0 ? PROGRAM_OK : program_fail(program, "%s", why);
+}
+
 int program_confine(const struct program *program, const char *path, struct sandbox_place *places,
 		    size_t count)
 {
-	struct sandbox_place store = sandbox_store(path);
+	struct sandbox_place store;
 	const char *how;
 	bool foreign;
-	int rc;
+	int rc = program_release(program, path);
 
+	if (rc != PROGRAM_OK)
+		return rc;
+	store = sandbox_store(path);
 	places[0] = store;
 	rc = sandbox_enter(places, count, &how);
 	foreign = rc == 0 && store.fd >= 0 && program_is_foreign(store.fd);

@@ -66,6 +66,10 @@ void program_complete_schema(struct wcs_schema *schema);
 bool program_is_foreign(int fd);
 extern const char program_foreign[];
 
+/* Ends a killed process that hangs in its mount of the store, and holds it. PROGRAM_FAILED: the
+ * reason is printed. Precedes program_confine, which calls it. */
+int program_release(const struct program *program, const char *store);
+
 /*
  * Restricts this process to the files of the places and /proc, for good; fills places[0] with the
  * store at path. Must precede opening the store: LevelDB follows links that its owner put there.

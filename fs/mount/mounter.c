@@ -4,6 +4,11 @@
  * descriptor of /dev/fuse with it. The mounter closes its own copy: the kernel ends a mount
  * when its last descriptor is closed, so the mount of a killed server becomes dead.
  *
+ * A thread of a killed server that hangs in the kernel keeps /dev/fuse and the socket open, and
+ * the server's pidfd silent. The server's first thread therefore holds a robust mutex in shared
+ * memory, whose next owner the kernel wakes when that thread ends: the mounter, which aborts the
+ * connection. PR_SET_PDEATHSIG does not get out of the server's sandbox.
+ *
  * libfuse's helper for auto_unmount (3.14) does not clear the mount of an ordinary user, because it
  * may not access that mount. The mounter therefore clears it itself.
  */
@@ -12,17 +17,22 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "fs/fs.h"
 #include "fs/mount/mountpoint.h"
+#include "lib/system/connection.h"
 #include "lib/system/descriptors.h"
+#include "lib/system/threads.h"
 
 enum {
 	MOUNTER_MOUNT = 'm',
@@ -31,7 +41,7 @@ enum {
 	MOUNTER_DONE = 'd',
 	MOUNTER_FAILED = 'f'
 };
-enum { DYING_TRIES = 1000, DYING_PAUSE_US = 10000 };
+enum { DYING_TRIES = 1000, HANGING_TRIES = 100, DYING_PAUSE_NS = 10000000 };
 
 /* Sends a byte, and a descriptor unless fd is -1. */
 static int mounter_send(int to, char what, int fd)
@@ -85,14 +95,49 @@ static int mounter_receive(int from, char *what, int *fd)
 
 /* ---- The mounter's process --------------------------------------------------------------- */
 
-/* Replaces a descriptor by one that can be neither read nor written. The number stays in use, so a
- * later close of it hits no other file. */
-static void mounter_replace(int none, int fd)
+/* A mount, and the process that serves it. */
+struct mounter_watch {
+	pthread_mutex_t *alive;
+	pid_t server;
+	int connection;	   /* for connection_abort */
+	const char *place; /* NULL: unknown */
+};
+
+/* Waits for the end of the server. False: it is still there. */
+static bool mounter_await_end(pid_t server, int tries)
 {
+	const struct timespec nap = {.tv_nsec = DYING_PAUSE_NS};
+
+	for (int i = 0; i < tries && getppid() == server; i++)
+		nanosleep(&nap, NULL);
+	return getppid() != server;
+}
+
+/* A thread. Without fusectl the abort goes by the mountpoint's name, at which another mount can be
+ * once the server has ended; it therefore gives the server time to do so. */
+static void *mounter_watch(void *arg)
+{
+	const struct mounter_watch *watch = arg;
+
+	if (pthread_mutex_lock(watch->alive) == EOWNERDEAD &&
+	    (watch->connection >= 0 || !mounter_await_end(watch->server, HANGING_TRIES)))
+		connection_abort(watch->connection, watch->place);
+	return NULL;
+}
+
+/* Replaces descriptors by one that can be neither read nor written. The numbers stay in use, so a
+ * later close of them hits no other file. mount: of /dev/fuse. */
+static void mounter_let_go(int mount, bool quiet)
+{
+	int none = descriptors_open_none();
+
+	if (none < 0 || dup2(none, mount) < 0)
+		close(mount);
+	for (int i = STDIN_FILENO; quiet && i <= STDERR_FILENO; i++)
+		if (none < 0 || dup2(none, i) < 0)
+			close(i);
 	if (none >= 0)
-		dup2(none, fd);
-	else
-		close(fd);
+		close(none);
 }
 
 /* Unmounts as fuse_session_unmount does, but without a fork, for which an ordinary user may have no
@@ -105,8 +150,10 @@ static _Noreturn void mounter_detach(const char *mountpoint)
 }
 
 /* false: the server ended without MOUNTER_END. */
-static bool mounter_serve(int fd, struct fuse_session *session, const char *mountpoint, bool quiet)
+static bool mounter_serve(int fd, struct fuse_session *session, const char *mountpoint, bool quiet,
+			  struct mounter_watch *watch)
 {
+	pthread_t thread;
 	char what;
 	int none, rc;
 
@@ -119,27 +166,70 @@ static bool mounter_serve(int fd, struct fuse_session *session, const char *moun
 			mounter_send(fd, MOUNTER_FAILED, -1);
 			return true;
 		}
+		watch->place = mountpoint;
+		watch->connection = connection_open(NULL, mountpoint);
+		threads_start(&thread, mounter_watch, watch);
 		rc = mounter_send(fd, MOUNTER_DONE, fuse_session_fd(session));
-		none = descriptors_open_none();
-		mounter_replace(none, fuse_session_fd(session));
-		for (int i = STDIN_FILENO; quiet && i <= STDERR_FILENO; i++)
-			mounter_replace(none, i);
-		if (none >= 0)
-			close(none);
+		mounter_let_go(fuse_session_fd(session), quiet);
 		if (rc != 0)
 			return true;
 	}
 	return false;
 }
 
+/* The whole life of the mounter's process. fd: its end of the connection. */
+static _Noreturn void mounter_run(const struct mounter *mounter, int fd, const struct fs *fs,
+				  const char *mountpoint, pid_t server, bool quiet)
+{
+	struct mounter_watch watch = {.alive = mounter->alive, .server = server, .connection = -1};
+	int open_mount = mountpoint_fd(mountpoint);
+	pthread_t thread;
+
+	prctl(PR_SET_NAME, "rowfs-mounter");
+	if (open_mount >= 0) {
+		watch.connection = connection_open_fd(open_mount);
+		if (watch.connection < 0)
+			watch.connection = connection_open(fs->store_path, NULL);
+		mounter_let_go(open_mount, quiet);
+		threads_start(&thread, mounter_watch, &watch);
+	}
+	/* The mount is dead once the server is gone. */
+	if (!mounter_serve(fd, fs->session, mountpoint, quiet, &watch) && mounter->clears &&
+	    open_mount < 0 && mounter_await_end(server, DYING_TRIES))
+		mountpoint_clear(mountpoint);
+	_exit(0);
+}
+
 /* ---- The serving process ----------------------------------------------------------------- */
 
-int mounter_start(struct mounter *mounter, struct fuse_session *session, const char *mountpoint,
-		  int leave, bool quiet)
+/* A mutex that this thread holds until it ends. It is shared with processes that are forked later.
+ * NULL: no memory. */
+static pthread_mutex_t *mounter_live(void)
+{
+	pthread_mutex_t *alive = mmap(NULL, sizeof(*alive), PROT_READ | PROT_WRITE,
+				      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pthread_mutexattr_t kind;
+
+	if (alive == MAP_FAILED)
+		return NULL;
+	pthread_mutexattr_init(&kind);
+	pthread_mutexattr_setpshared(&kind, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setrobust(&kind, PTHREAD_MUTEX_ROBUST);
+	pthread_mutex_init(alive, &kind);
+	pthread_mutexattr_destroy(&kind);
+	pthread_mutex_lock(alive);
+	return alive;
+}
+
+int mounter_start(struct mounter *mounter, const struct fs *fs, const char *mountpoint, int leave,
+		  bool quiet)
 {
 	pid_t child, server = getpid();
 	int fds[2];
 
+	mounter->alive = mounter_live();
+	if (!mounter->alive)
+		return -ENOMEM;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0)
 		return -errno;
 	child = fork();
@@ -158,14 +248,7 @@ int mounter_start(struct mounter *mounter, struct fuse_session *session, const c
 	}
 	if (leave >= 0)
 		close(leave);
-	prctl(PR_SET_NAME, "rowfs-mounter");
-	if (!mounter_serve(fds[1], session, mountpoint, quiet) && mounter->clears) {
-		/* The mount is dead once the server is gone. */
-		for (int i = 0; i < DYING_TRIES && getppid() == server; i++)
-			usleep(DYING_PAUSE_US);
-		mountpoint_clear(mountpoint);
-	}
-	_exit(0);
+	mounter_run(mounter, fds[1], fs, mountpoint, server, quiet);
 }
 
 int mounter_mount(const struct mounter *mounter, struct fuse_session *session)

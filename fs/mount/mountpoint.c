@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "lib/system/connection.h"
 #include "lib/system/mounts.h"
 
 #define OPEN_FILES "/dev/fd/"
@@ -132,9 +133,12 @@ void mountpoint_clear(const char *path)
 /* Dead mounts may be stacked, so this repeats until the path is alive. */
 static int check(const char *path)
 {
-	char what[256], why[512];
+	char what[PATH_MAX] = "", why[PATH_MAX + CONNECTION_WHY];
 	struct stat st;
 
+	/* Before a look, which would hang. */
+	if (find_mount(path, what, sizeof(what)) && connection_release(what, why) != 0)
+		return refuse(path, -EBUSY, why);
 	while (look(path, &st) != 0) {
 		int error = errno;
 		bool ours = find_mount(path, what, sizeof(what));

@@ -4,13 +4,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 FILE *mounts_open(void)
 {
-	return fopen("/proc/self/mounts", "re");
+	return fopen("/proc/self/mountinfo", "re");
 }
 
 /* Decodes a field in place. getmntent(3) does not decode \043, a '#'. */
@@ -30,28 +31,30 @@ static const char *mounts_decode(char *field)
 	return field;
 }
 
+/* Fields: id, parent, device, root, mountpoint, options, any number of tags, "-", type, source. */
 bool mounts_next(FILE *mounts, struct mounts_entry *entry)
 {
 	static char *line;
 	static size_t room;
-	char *fields[3], *rest;
+	char *fields[5], *word, *rest;
 
 	if (getline(&line, &room, mounts) < 0)
 		return false;
 	rest = line;
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < 5; i++)
 		fields[i] = strsep(&rest, " ");
-		if (!rest)
-			return false;
-	}
-	entry->what = mounts_decode(fields[0]);
-	entry->where = mounts_decode(fields[1]);
-	entry->rowfs = strcmp(fields[2], "fuse.rowfs") == 0;
+	while ((word = strsep(&rest, " ")) && strcmp(word, "-") != 0)
+		;
+	word = strsep(&rest, " ");
+	if (!rest || sscanf(fields[2], "%*u:%u", &entry->number) != 1)
+		return false;
+	entry->rowfs = strcmp(word, "fuse.rowfs") == 0;
+	entry->what = mounts_decode(strsep(&rest, " "));
+	entry->where = mounts_decode(fields[4]);
 	return true;
 }
 
-/* The process that has the store open; 0: none; -1: unknown, because the store is unreadable. */
-static pid_t mounts_pid(const char *store)
+pid_t mounts_holder(const char *store)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	int dir = *store == '/' ? open(store, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
@@ -65,6 +68,31 @@ static pid_t mounts_pid(const char *store)
 	if (!known || (lock.l_type != F_UNLCK && lock.l_pid <= 0))
 		return -1;
 	return lock.l_type == F_UNLCK ? 0 : lock.l_pid;
+}
+
+/* The first thread of a killed process is a zombie until all others have ended; before, SIGKILL is
+ * pending (bit 8). */
+bool mounts_dying(pid_t process)
+{
+	char path[32], text[2048];
+	unsigned long long own = 0, shared = 0;
+	const char *at;
+	ssize_t len;
+	int fd;
+
+	if (process <= 0)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%ld/status", (long)process);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	len = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[len > 0 ? len : 0] = '\0';
+	at = strstr(text, "\nSigPnd:");
+	if (at)
+		sscanf(at, " SigPnd: %llx ShdPnd: %llx", &own, &shared);
+	return strstr(text, "\nState:\tZ") != NULL || ((own | shared) & 1 << (SIGKILL - 1)) != 0;
 }
 
 /* A path, with its control bytes and backslashes as \OOO, as /proc/self/mounts spells them. */
@@ -90,7 +118,9 @@ int mounts_print(FILE *to)
 
 		if (!entry.rowfs)
 			continue;
-		pid = mounts_pid(entry.what);
+		pid = mounts_holder(entry.what);
+		if (mounts_dying(pid))
+			pid = 0;
 		mounts_put(entry.what, to);
 		mounts_put(entry.where, to);
 		if (pid > 0)

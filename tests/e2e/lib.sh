@@ -114,11 +114,12 @@ fail_with() {
 	fi
 }
 
-# own_mounts: root runs the test, which has made nothing yet, in a mount namespace of its own.
+# own_mounts [ARGUMENT…]: root runs the test, which has made nothing yet, with these arguments in a
+# mount namespace of its own.
 own_mounts() {
 	[ "$(id -u)" = 0 ] && [ -z "${OWN_MOUNTS-}" ] || return 0
 	rmdir "$TMP"
-	OWN_MOUNTS=yes exec "$LIB_DIR/own_mounts.sh" "$0"
+	OWN_MOUNTS=yes exec "$LIB_DIR/own_mounts.sh" "$0" "$@"
 }
 
 # yields NAME EXPECTED EXPRESSION COMMAND…: the command succeeds, and then the shell's EXPRESSION

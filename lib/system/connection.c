@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* Aborts FUSE connections: through fusectl, which the mount's owner may use, or as root by umount's
+ * force. Neither looks at the mount, where a look would hang. */
+#include "lib/system/connection.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/system/mounts.h"
+
+enum { RELEASE_TRIES = 300, RELEASE_NAP_NS = 10000000 };
+
+static int connection_control(unsigned number)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/fs/fuse/connections/%u/abort", number);
+	return open(path, O_WRONLY | O_CLOEXEC);
+}
+
+int connection_open(const char *what, const char *where)
+{
+	FILE *mounts = mounts_open();
+	struct mounts_entry entry;
+	unsigned number = 0;
+
+	while (mounts && mounts_next(mounts, &entry))
+		if (entry.rowfs && (!what || strcmp(entry.what, what) == 0) &&
+		    (!where || strcmp(entry.where, where) == 0))
+			number = entry.number;
+	if (mounts)
+		fclose(mounts);
+	return number > 0 ? connection_control(number) : -1;
+}
+
+int connection_open_fd(int fd)
+{
+	char path[64], line[128];
+	unsigned number = 0;
+	FILE *info;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	info = fopen(path, "re");
+	while (info && number == 0 && fgets(line, sizeof(line), info))
+		sscanf(line, "fuse_connection: %u", &number);
+	if (info)
+		fclose(info);
+	return number > 0 ? connection_control(number) : -1;
+}
+
+bool connection_abort(int control, const char *where)
+{
+	int held;
+	bool done;
+
+	if (control >= 0 && write(control, "1", 1) == 1)
+		return true;
+	if (!where)
+		return false;
+	/* The open directory keeps the mount busy: else umount would also remove it, and programs
+	 * would write into the directory below. */
+	held = open(where, O_PATH | O_CLOEXEC);
+	done = umount2(where, MNT_FORCE | UMOUNT_NOFOLLOW) == 0 || errno == EBUSY;
+	if (held >= 0)
+		close(held);
+	return done;
+}
+
+/* Aborts all mounts of the store. *where: the last mountpoint where that failed, for the caller to
+ * free; else NULL. */
+static void connection_abort_all(const char *store, char **where)
+{
+	FILE *mounts = mounts_open();
+	struct mounts_entry entry;
+
+	while (mounts && mounts_next(mounts, &entry)) {
+		int control;
+
+		if (!entry.rowfs || strcmp(entry.what, store) != 0)
+			continue;
+		control = connection_control(entry.number);
+		if (!connection_abort(control, entry.where)) {
+			free(*where);
+			*where = strdup(entry.where);
+		}
+		if (control >= 0)
+			close(control);
+	}
+	if (mounts)
+		fclose(mounts);
+}
+
+/* Does the process still hold the store after RELEASE_TRIES? */
+static bool connection_hangs(const char *store, pid_t holder)
+{
+	const struct timespec nap = {.tv_nsec = RELEASE_NAP_NS};
+
+	for (int i = 0; i < RELEASE_TRIES; i++) {
+		if (mounts_holder(store) != holder)
+			return false;
+		nanosleep(&nap, NULL);
+	}
+	return true;
+}
+
+int connection_release(const char *store, char why[CONNECTION_WHY])
+{
+	char *path = realpath(store, NULL), *where = NULL;
+	pid_t holder = path ? mounts_holder(path) : 0;
+	int rc = 0;
+
+	if (mounts_dying(holder)) {
+		connection_abort_all(path, &where);
+		if (connection_hangs(path, holder)) {
+			snprintf(why, CONNECTION_WHY,
+				 "%s: process %ld was killed, and hangs in its mount; as root: "
+				 "umount -f %s",
+				 store, (long)holder, where ? where : "MOUNTPOINT");
+			rc = -EBUSY;
+		}
+	}
+	free(where);
+	free(path);
+	return rc;
+}
