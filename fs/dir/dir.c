@@ -209,7 +209,8 @@ static int reply_add_child(struct reply *reply, const char *name, struct node_ke
 	if (node) {
 		reply->nodes[reply->count++] = node;
 	} else {
-		entry.attr.st_ino = node_child_ino(key->parent, key->kind, key->name);
+		entry.attr.st_ino =
+			node_child_ino(key->parent, key->kind, key->name, info ? info->etag : 0);
 		entry.attr.st_mode = file ? S_IFREG : S_IFDIR;
 	}
 	reply_put(reply, name, &entry, next);

@@ -5,6 +5,7 @@
 #include "fs/cache/cache.h"
 #include "fs/control/control.h"
 #include "fs/live/live.h"
+#include "fs/names/pos.h"
 #include "fs/write/writer.h"
 
 enum { BLOCK = 512 };
@@ -12,6 +13,18 @@ enum { BLOCK = 512 };
 struct timespec attr_time(int64_t us)
 {
 	return (struct timespec){.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
+}
+
+/* A session of a version has the number of the cell that is there. */
+static uint64_t ino_of(const struct node *session)
+{
+	struct wcs_cell_info info = {0};
+	struct pos pos;
+
+	if (session->kind != NODE_VERSION || pos_of(session, &pos) != 0 ||
+	    pos_stored(&pos, &info) != 0)
+		return session->ino;
+	return node_child_ino(session->parent, NODE_VERSION, node_name(session), info.etag);
 }
 
 void attr_fill(struct fs *fs, const struct node *node, struct stat *st)
@@ -35,7 +48,7 @@ void attr_fill(struct fs *fs, const struct node *node, struct stat *st)
 		table = node_up(node, NODE_TABLE);
 		time = table ? wcs_table_created(table->table) : wcs_store_created(fs->store);
 	}
-	*st = (struct stat){.st_ino = node->ino,
+	*st = (struct stat){.st_ino = session ? ino_of(node) : node->ino,
 			    .st_mode = mode,
 			    .st_nlink =
 				    node->kind == NODE_CELL && !(node->flags & NODE_F_VIEW) ? 2 : 1,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The identity of a node, and its inode number. */
 #include "fs/inode/node.h"
+#include "lib/bytes.h"
 #include "lib/hash.h"
 
 /* FNV-1a with a final mix, which spreads it over all bits; st_ino is made of it and must never
@@ -20,9 +21,16 @@ static uint64_t child_ino(uint64_t parent, enum node_kind kind, struct wcs_slice
 	return ino > 1 ? ino : ino + 2; /* 0 is no inode, 1 the root */
 }
 
-uint64_t node_child_ino(const struct node *parent, enum node_kind kind, struct wcs_slice name)
+uint64_t node_child_ino(const struct node *parent, enum node_kind kind, struct wcs_slice name,
+			uint32_t etag)
 {
-	return child_ino(parent->ino, kind, name);
+	uint64_t ino = child_ino(parent->ino, kind, name);
+	unsigned char bytes[sizeof(etag)];
+
+	if (kind != NODE_VERSION || etag == 0)
+		return ino;
+	put_be32(bytes, etag);
+	return child_ino(ino, NODE_VERSION, (struct wcs_slice){bytes, sizeof(bytes)});
 }
 
 uint64_t node_unlinked_ino(const struct node *node)
@@ -53,7 +61,7 @@ struct file_id node_version_id(uint64_t column, struct wcs_slice name)
 
 uint64_t node_key_hash(const struct node_key *key)
 {
-	uint64_t hash = node_child_ino(key->parent, key->kind, key->name);
+	uint64_t hash = child_ino(key->parent->ino, key->kind, key->name);
 
 	if (key->kind != NODE_CELL || key->ts < 0)
 		hash ^= (uint64_t)key->ts * 0x9e3779b97f4a7c15u + key->etag;

@@ -278,8 +278,11 @@ static inline bool node_is_in_family(const struct node *node, const char *family
 /* The st_ino of a file without a name: no other value and no name has the same. */
 uint64_t node_unlinked_ino(const struct node *node);
 
-/* The st_ino of a child of parent. */
-uint64_t node_child_ino(const struct node *parent, enum node_kind kind, struct wcs_slice name);
+/* The st_ino of a child of parent. That of a version depends on the etag of its value, too, so that
+ * a backup finds a cell that was replaced under its own timestamp; etag 0: the engine has none, or
+ * there is no value yet. */
+uint64_t node_child_ino(const struct node *parent, enum node_kind kind, struct wcs_slice name,
+			uint32_t etag);
 
 /* The hash of a key, for the inode table; the same for all stored cells of one name. */
 uint64_t node_key_hash(const struct node_key *key);

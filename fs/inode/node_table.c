@@ -81,7 +81,7 @@ static struct node *node_new(const struct node_key *key, uint8_t flags)
 	node->size = key->size;
 	if (key->parent) {
 		node->parent = node_get(key->parent);
-		node->ino = node_child_ino(key->parent, key->kind, key->name);
+		node->ino = node_child_ino(key->parent, key->kind, key->name, key->etag);
 		node->plain = node_child_id(key->parent, key->kind, key->name).file;
 		if ((flags & ~key->parent->flags) & NODE_F_VERSIONS) /* /.versions itself */
 			node->plain = key->parent->plain;
