@@ -28,7 +28,10 @@ struct fs_options {
 struct fs {
 	struct fs_options options;
 	struct wcs_store *store;
-	const char *store_path; /* absolute */
+	const char *store_path; /* absolute, as the store was found */
+	int store_fd;		/* its directory, with O_PATH */
+	const char
+		*store_held; /* the path of store_fd, which stays right where the store is moved */
 	struct fuse_session *session;
 	int64_t mounted; /* microseconds since 1970 */
 	struct nodes *nodes;

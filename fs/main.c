@@ -149,15 +149,20 @@ static int open_store(const struct options *options, struct fs *fs)
 /* Starts the mounter, and drops all privileges that serving does not need. */
 static int shut_in(struct fs *fs, struct mounter *mounter, const char *mountpoint)
 {
+	static char held[32];
 	struct sandbox_place store;
 	int rc = mounter_start(mounter, fs, mountpoint, ready_fd, ready_fd >= 0);
 
 	if (rc != 0)
 		return say("fork", strerror(-rc));
 	store = sandbox_store(fs->store_path);
-	rc = sandbox_enter(&store, 1, &confined);
-	if (store.fd >= 0)
-		close(store.fd);
+	if (store.rights == SANDBOX_ALL)
+		rc = sandbox_own(store.fd);
+	if (rc == 0)
+		rc = sandbox_enter(&store, 1, &confined);
+	fs->store_fd = store.fd;
+	snprintf(held, sizeof(held), "/proc/self/fd/%d", store.fd);
+	fs->store_held = held;
 	if (rc >= 0)
 		rc = sandbox_harden(fs->store_path);
 	return rc == 0 ? EXIT_SUCCESS : say("sandbox", strerror(-rc));
@@ -187,6 +192,7 @@ static int run(const struct options *options, const char *store_path, const char
 {
 	struct fs fs = {.options = options->fs,
 			.store_path = store_path,
+			.store_fd = -1,
 			.mounted = fs_now(),
 			.ready = on_ready};
 	struct mounter mounter = {.fd = -1, .clears = options->auto_unmount};
@@ -211,6 +217,8 @@ static int run(const struct options *options, const char *store_path, const char
 	fs_rooms_free(&fs);
 	if (fs.store)
 		wcs_store_close(fs.store);
+	if (fs.store_fd >= 0)
+		close(fs.store_fd);
 	mounter_end(&mounter);
 	return status;
 }

@@ -197,15 +197,21 @@ static struct sandbox_place fsck_place(const char *path, int flags, enum sandbox
 
 /*
  * Leaves the store, its quarantine and a directory for temporary files in reach. The last two are
- * made now, since nothing can be made around them later.
+ * made now, since nothing can be made around them later; they belong to the store's owner.
  */
 static int fsck_confine(struct fsck *fsck, const char *quarantine)
 {
 	const char *below = getenv("TMPDIR");
-	struct sandbox_place places[5];
+	struct sandbox_place places[5] = {sandbox_store(fsck->path)};
+	bool owned = places[0].rights != SANDBOX_ALL || sandbox_own(places[0].fd) == 0;
 	char *around = NULL;
 	int exit_code;
 
+	if (places[0].fd >= 0)
+		close(places[0].fd);
+	if (!owned)
+		return program_fail(&program, "%s: its owner's rights: %s", fsck->path,
+				    strerror(errno));
 	if (!below || *below != '/')
 		below = "/var/tmp";
 	if (asprintf(&around, "%s/..", fsck->path) < 0 ||

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* mkfs.rowfs: makes a store, whole or not at all. */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -55,6 +56,18 @@ static int mkfs_confine(void *none, int parent, int made, int old, struct wcs_fa
 	return why ? -EPERM : 0;
 }
 
+/* The store in the place of a user's belongs to that user, too. */
+static int mkfs_own(const char *path)
+{
+	int old = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int rc = old < 0 ? 0 : sandbox_own(old);
+
+	if (old >= 0)
+		close(old);
+	return rc == 0 ? PROGRAM_OK
+		       : program_fail(&program, "%s: its owner's rights: %s", path, strerror(-rc));
+}
+
 static int mkfs_create(const char *path, const char *schema_path, bool force)
 {
 	const struct wcs_confine confine = {mkfs_confine, NULL};
@@ -72,6 +85,8 @@ static int mkfs_create(const char *path, const char *schema_path, bool force)
 	}
 	if (exit_code == PROGRAM_OK && force)
 		exit_code = program_release(&program, path);
+	if (exit_code == PROGRAM_OK)
+		exit_code = mkfs_own(path);
 	/* An interrupt would leave an incomplete store beside the place; making one is short. */
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGHUP);

@@ -210,7 +210,9 @@ int program_confine(const struct program *program, const char *path, struct sand
 		return rc;
 	store = sandbox_store(path);
 	places[0] = store;
-	rc = sandbox_enter(places, count, &how);
+	rc = store.rights == SANDBOX_ALL ? sandbox_own(store.fd) : 0;
+	if (rc == 0)
+		rc = sandbox_enter(places, count, &how);
 	foreign = rc == 0 && store.fd >= 0 && program_is_foreign(store.fd);
 	if (store.fd >= 0)
 		close(store.fd);

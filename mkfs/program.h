@@ -72,7 +72,8 @@ int program_release(const struct program *program, const char *store);
 
 /*
  * Restricts this process to the files of the places and /proc, for good; fills places[0] with the
- * store at path. Must precede opening the store: LevelDB follows links that its owner put there.
+ * store at path. Files that root makes in another user's store belong to its owner. Must precede
+ * opening the store: LevelDB follows links that its owner put there.
  * PROGRAM_FAILED: the reason is printed.
  */
 int program_confine(const struct program *program, const char *path, struct sandbox_place *places,

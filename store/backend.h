@@ -233,6 +233,8 @@ struct wcs_local {
 	int (*sync)(void *db);
 	/* As wcs_store_failed. */
 	bool (*failed)(void *db);
+	/* Were its files removed while it was open? */
+	bool (*gone)(void *db);
 	/* Fills in the engine's counters; the others stay 0. failed is set already. */
 	int (*stats)(void *db, struct wcs_stats *stats);
 	/* As wcs_store_engine_text. */

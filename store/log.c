@@ -4,10 +4,13 @@
 #include "store/table/table.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define DIRECTORY_NAME_MAX 120 /* bytes of a path in a fault */
 
@@ -49,6 +52,9 @@ int directory_error(int error)
 		return -ENOENT;
 	case EDQUOT:
 		return -ENOSPC;
+	case EACCES:
+	case EPERM:
+		return -EACCES;
 	default:
 		return -EIO;
 	}
@@ -63,6 +69,28 @@ bool directory_is_barred(int error)
 int directory_refuse(struct wcs_fault *fault, int rc, const char *path, const char *why)
 {
 	return wcs_fault_set(fault, rc, "%s: %s", directory_name(path), why);
+}
+
+int directory_fail_at(struct wcs_fault *fault, int error, const struct directory *directory,
+		      const char *name)
+{
+	const char *path = directory_name(directory->path), *slash = *name ? "/" : "";
+	int rc = directory_error(error);
+	struct stat top, st;
+	char help[96];
+
+	if (rc != -EACCES || stat(directory->path, &top) != 0 ||
+	    (*name ? fstatat(directory->fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0
+		   : (st = top, false)))
+		return wcs_fault_set(fault, rc, "%s%s%s: %s", path, slash, name, strerror(error));
+	if (st.st_uid == geteuid())
+		snprintf(help, sizeof(help), "its mode is %04o; chmod u+rwX opens it",
+			 st.st_mode & 07777u);
+	else
+		snprintf(help, sizeof(help),
+			 "it belongs to user %u, and this is user %u; as root: chown -R %u STORE",
+			 st.st_uid, geteuid(), *name ? top.st_uid : geteuid());
+	return wcs_fault_set(fault, rc, "%s%s%s: %s: %s", path, slash, name, strerror(error), help);
 }
 
 int directory_fail(struct wcs_fault *fault, int error, const char *path, const char *what)

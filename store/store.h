@@ -157,6 +157,8 @@ int wcs_store_sync(struct wcs_store *store);
 
 /* Has a write failed? Then the store takes no more (-EROFS) until it is opened again. */
 bool wcs_store_failed(struct wcs_store *store);
+/* Was the store's directory removed while it was open? Then reads give -EIO, and writes -EROFS. */
+bool wcs_store_gone(struct wcs_store *store);
 
 /* The time the store was made, microseconds since 1970. */
 int64_t wcs_store_created(const struct wcs_store *store);

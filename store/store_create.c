@@ -34,7 +34,8 @@ struct store_create {
 /* ---- The store that is replaced ---------------------------------------------------------- */
 
 struct store_replace {
-	const char *path; /* the store's */
+	const struct directory *directory; /* the store's */
+	const char *path;
 	const struct wcs_backend *backend;
 	const char *part; /* the directory in it that is looked into; NULL: none */
 	struct wcs_fault fault;
@@ -74,8 +75,7 @@ static int store_replace_part(void *ctx, int fd, const char *name)
 	if (below < 0 && errno == ENOTDIR)
 		return 0;
 	if (below < 0)
-		return wcs_fault_set(&replace->fault, directory_error(errno), "%s/%s: %s",
-				     directory_name(replace->path), name, strerror(errno));
+		return directory_fail_at(&replace->fault, errno, replace->directory, name);
 	replace->part = name;
 	rc = directory_each(below, store_replace_file, replace);
 	replace->part = NULL;
@@ -88,7 +88,7 @@ static int store_replace_part(void *ctx, int fd, const char *name)
  * a table may be protected, since none can be read. */
 static int store_replace_check(const struct directory *directory, struct wcs_fault *fault)
 {
-	struct store_replace replace = {.path = directory->path};
+	struct store_replace replace = {.directory = directory, .path = directory->path};
 	struct directory_marker marker = {.format = DIRECTORY_FORMAT};
 	struct wcs_store *store;
 	int rc = directory_read_marker(directory, &marker, NULL);
@@ -193,6 +193,7 @@ static int store_create_look(struct store_create *create, bool force, struct wcs
 {
 	int fd = openat(create->parent, create->name,
 			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	const struct directory there = {.path = create->path, .fd = fd};
 	bool store, empty;
 	int rc;
 
@@ -202,10 +203,15 @@ static int store_create_look(struct store_create *create, bool force, struct wcs
 		return directory_refuse(fault, -EEXIST, create->path,
 					"exists and is not a directory; name a new place");
 	if (fd < 0)
-		return directory_fail(fault, errno, create->path, "cannot be opened");
-	store = directory_find_marker(fd) > 0;
+		return directory_fail_at(fault, errno, &there, "");
+	rc = directory_find_marker(fd);
+	if (rc < 0)
+		directory_fail_at(fault, -rc, &there, DIRECTORY_MARKER);
+	store = rc > 0;
 	empty = directory_each(fd, store_create_met, NULL) == 0;
 	close(fd);
+	if (rc < 0)
+		return directory_error(-rc);
 	create->there = true;
 	if (store && !force)
 		return directory_refuse(

@@ -325,7 +325,8 @@ const char *report_words(int error)
 {
 	switch (error) {
 	case -EACCES:
-		return "the store's engine refuses access: ask for the right to the table";
+		return "access is refused: to a file of the store, which the log names, or to the "
+		       "table, for whose right ask";
 	case -ETIMEDOUT:
 		return "the store's engine did not answer in time; try again";
 	case -EOVERFLOW:
@@ -351,6 +352,10 @@ int report_unreadable(struct fs *fs, const struct node *node, const char *name, 
 		return report(fs, node, name, 0, error, "%s", report_words(error));
 	if (error != -EIO)
 		return error;
+	if (wcs_store_gone(fs->store))
+		return report(fs, node, name, 0, error,
+			      "the store's directory was removed while it was mounted; unmount it, "
+			      "and restore a copy or a dump");
 	return report(fs, node, name, 0, error,
 		      "the store is damaged here; the log says more, and fsck.rowfs, once it is "
 		      "unmounted, says where, and repairs");

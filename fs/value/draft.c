@@ -197,7 +197,7 @@ int draft_put(struct fs *fs, struct node *dir, struct file_id id, struct value *
 	full = drafts->memory + value_memory(value) > DRAFTS_MEMORY;
 	pthread_mutex_unlock(&drafts->lock);
 	if (full)
-		rc = value_unload(value, fs->store_path);
+		rc = value_unload(value, fs->store_held);
 	if (rc != 0)
 		return rc;
 	pthread_mutex_lock(&drafts->lock);
@@ -217,7 +217,7 @@ int draft_of_version(struct fs *fs, struct node *dir, struct file_id id, const s
 	if (rc != 0)
 		return rc;
 	spool_init(&spool);
-	rc = value_copy(stored, fs->store_path, &spool);
+	rc = value_copy(stored, fs->store_held, &spool);
 	value_put(stored);
 	if (rc == 0)
 		value = value_new(&spool);

@@ -231,7 +231,7 @@ int writer_resize(struct fs *fs, struct node *node, off_t size)
 	} else if (rc == 0 && !writer->lines.on) {
 		rc = writer_make_whole(fs, writer);
 		if (rc == 0)
-			rc = spool_truncate(&writer->spool, fs->store_path, (uint64_t)size);
+			rc = spool_truncate(&writer->spool, fs->store_held, (uint64_t)size);
 		writer->dirty = writer->dirty || rc == 0;
 	}
 	if (writer->error == 0 && !writer->lines.on)

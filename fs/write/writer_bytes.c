@@ -49,13 +49,13 @@ int writer_join(struct fs *fs, struct writer *writer, struct value *value, size_
 	int rc;
 
 	spool_init(whole);
-	rc = value ? value_copy(value, fs->store_path, whole) : 0;
+	rc = value ? value_copy(value, fs->store_held, whole) : 0;
 	if (rc == 0)
 		rc = spool_map(&writer->spool, &tail);
 	if (rc == 0 && whole->size + tail.len - from > WCS_VALUE_MAX)
 		rc = -EFBIG;
 	if (rc == 0 && tail.len > from)
-		rc = spool_write(whole, fs->store_path, (const char *)tail.data + from,
+		rc = spool_write(whole, fs->store_held, (const char *)tail.data + from,
 				 tail.len - from, whole->size);
 	if (rc != 0)
 		spool_clear(whole);
@@ -88,7 +88,7 @@ int writer_truncate_all(struct fs *fs, struct writer *writer)
 	writer_drop_base(writer);
 	writer->append = false;
 	writer->pending = writer->truncated = true;
-	return spool_truncate(&writer->spool, fs->store_path, 0);
+	return spool_truncate(&writer->spool, fs->store_held, 0);
 }
 
 int writer_read(struct node *node, void *buf, size_t len, uint64_t offset, size_t *got)
@@ -131,7 +131,7 @@ int writer_write(struct fs *fs, struct writer *writer, const void *data, size_t 
 	if (rc == 0)
 		rc = wcs_store_room(fs->store, offset + len);
 	if (rc == 0)
-		rc = spool_write(&writer->spool, fs->store_path, data, len,
+		rc = spool_write(&writer->spool, fs->store_held, data, len,
 				 offset - writer_base_size(writer));
 	if (rc == 0)
 		writer->dirty = true;

@@ -18,6 +18,7 @@
 #include <linux/seccomp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -112,6 +113,22 @@ struct sandbox_place sandbox_store(const char *path)
 			place.rights = SANDBOX_ALL;
 	free(real);
 	return place;
+}
+
+/* The kernel takes capabilities from a process whose user for files is not root any more. */
+int sandbox_own(int fd)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+	struct stat st;
+
+	if (fstat(fd, &st) != 0 || syscall(SYS_capget, &header, data) != 0)
+		return -errno;
+	if (geteuid() != 0 || st.st_uid == 0)
+		return 0;
+	setfsgid(st.st_gid);
+	setfsuid(st.st_uid);
+	return syscall(SYS_capset, &header, data) == 0 ? 0 : -errno;
 }
 
 /* System calls that fail with EPERM for all arguments. */

@@ -28,6 +28,10 @@ int sandbox_enter(const struct sandbox_place *places, size_t count, const char *
  * SANDBOX_ALL goes only to a directory that looks like a store now. The caller closes its fd. */
 struct sandbox_place sandbox_store(const char *path);
 
+/* If root opens another user's directory, the files that this process makes from now on belong to
+ * that directory's owner and group. All rights of root stay. 0 or a negative errno. */
+int sandbox_own(int fd);
+
 /*
  * For the process behind a mount, which has values in its memory: it gives up its capabilities (but
  * CAP_DAC_OVERRIDE where another user owns store_path), starts no program, changes no modes and

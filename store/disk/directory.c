@@ -149,13 +149,6 @@ static int look_refuse(const struct directory *directory, const char *path, cons
 				"; mkfs.rowfs makes a store");
 }
 
-static int look_fail(const struct directory *directory, const char *name, int rc,
-		     struct wcs_fault *fault)
-{
-	return wcs_fault_set(fault, directory_error(-rc), "%s%s: %s",
-			     directory_name(directory->path), name, strerror(-rc));
-}
-
 /* Is the directory a store's? 0: it has a marker, or, with damaged, it is a store although its
  * marker is damaged or missing. path: as the user gave it. */
 static int directory_look(const struct directory *directory, const char *path, bool damaged,
@@ -169,7 +162,7 @@ static int directory_look(const struct directory *directory, const char *path, b
 	if (marker > 0)
 		return 0;
 	if (marker < 0)
-		return look_fail(directory, "/" DIRECTORY_MARKER, marker, fault);
+		return directory_fail_at(fault, -marker, directory, DIRECTORY_MARKER);
 	rc = directory_each(directory->fd, look_part, &look);
 	if (rc == 0) {
 		data = openat(directory->fd, DIRECTORY_DATA,
@@ -182,7 +175,7 @@ static int directory_look(const struct directory *directory, const char *path, b
 		}
 	}
 	if (rc != 0)
-		return look_fail(directory, "", rc, fault);
+		return directory_fail_at(fault, -rc, directory, "");
 	if (look.parts[DIRECTORY_PART_DATA] == 0 || look.parts[DIRECTORY_PART_NONE] > 0 ||
 	    look.parts[DIRECTORY_PART_FILE] == 0)
 		return look_refuse(directory, path, &look, fault);
@@ -211,7 +204,7 @@ static int directory_find(const char *path, struct directory *directory, bool da
 		return directory_refuse(fault, -ENOENT, path,
 					"not a rowfs store: a store is a directory");
 	if (directory->fd < 0 || fstat(directory->fd, &st) != 0)
-		return directory_fail(fault, errno, path, "cannot be opened");
+		return directory_fail_at(fault, errno, directory, "");
 	directory->dev = st.st_dev;
 	directory->ino = st.st_ino;
 	return directory_look(directory, path, damaged, fault);
@@ -246,7 +239,10 @@ static int directory_take(struct directory *directory, enum directory_for what,
 				     "a medium that can be written, and use the copy",
 				     directory_name(directory->path), strerror(EROFS));
 	if (directory->lock_fd < 0)
-		return directory_fail(fault, errno, directory->path, "its LOCK cannot be opened");
+		return directory_fail_at(fault, errno, directory,
+					 faccessat(directory->fd, DIRECTORY_LOCK, F_OK, 0) == 0
+						 ? DIRECTORY_LOCK
+						 : "");
 	if (fcntl(directory->lock_fd, F_SETLK, &lock) == 0)
 		return 0;
 	if (errno != EAGAIN && errno != EACCES)
@@ -315,6 +311,7 @@ int directory_open(const char *path, enum directory_for what, struct directory *
 	made->fd = -1;
 	made->lock_fd = -1;
 	made->pid = getpid();
+	made->look = what == DIRECTORY_LOOK;
 	rc = directory_find(path, made, what != DIRECTORY_USE, fault);
 	if (rc == 0)
 		rc = directory_lock(made, what, fault);

@@ -35,6 +35,7 @@ struct directory {
 	dev_t dev;
 	ino_t ino;
 	pid_t pid; /* of the process that locked it */
+	bool look; /* for DIRECTORY_LOOK */
 	struct directory *next;
 };
 
@@ -54,7 +55,8 @@ bool directory_is(const struct directory *directory, int parent, const char *nam
 /* Fills in the bytes and files of its medium, but for those that are available. */
 int directory_space(const struct directory *directory, struct wcs_space *space);
 /* Are there only directories and regular files in DIRECTORY_DATA? An engine follows symbolic links,
- * which may lead out of the store. -EIO: no. */
+ * which may lead out of the store. -EIO: no; -EACCES: this process may not open one of the files.
+ */
 int directory_check_data(const struct directory *directory, struct wcs_fault *fault);
 
 /* ---- directory_marker.c ---- */
@@ -108,6 +110,10 @@ int directory_error(int error);
  * whose error of store.h it returns. */
 int directory_refuse(struct wcs_fault *fault, int rc, const char *path, const char *why);
 int directory_fail(struct wcs_fault *fault, int error, const char *path, const char *what);
+/* As directory_fail, of a file in the store; "": the store's directory. Where access is denied, the
+ * words have the file's owner, and the command that helps. */
+int directory_fail_at(struct wcs_fault *fault, int error, const struct directory *directory,
+		      const char *name);
 /* Does this errno mean that the process may not open a file, or not now? Then the file is not
  * damaged. */
 bool directory_is_barred(int error);

@@ -119,9 +119,7 @@ int directory_read_marker(const struct directory *directory, struct directory_ma
 	int rc;
 
 	if (marker_load(directory->fd, text, sizeof(text)) != 0)
-		return wcs_fault_set(fault, directory_error(errno),
-				     "%s/" DIRECTORY_MARKER ": cannot be read: %s", name,
-				     strerror(errno));
+		return directory_fail_at(fault, errno, directory, DIRECTORY_MARKER);
 	rc = marker_parse(text, &found);
 	if (found.format > DIRECTORY_FORMAT)
 		return wcs_fault_set(fault, -EPROTO,

@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -79,24 +80,57 @@ static int directory_tree_sync(void *ctx, int parent, const char *name)
 	return rc;
 }
 
-/* -ELOOP: there is a symbolic link or a special file. */
+/* The files of a store, as they are walked over. */
+struct tree_check {
+	const struct directory *directory;
+	struct wcs_fault *fault;
+	char at[300]; /* the path of the directory that is walked over, with its slash */
+};
+
+/* May this process use the file as an engine does? It makes and removes files in a directory, reads
+ * files, and locks LOCK. */
+static int tree_check_access(struct tree_check *check, int parent, const char *name, mode_t mode)
+{
+	bool changes = S_ISDIR(mode) || strcmp(name, DIRECTORY_LOCK) == 0;
+	int want =
+		R_OK | (S_ISDIR(mode) ? X_OK : 0) | (changes && !check->directory->look ? W_OK : 0);
+	char path[sizeof(check->at) + 256];
+
+	if (faccessat(parent, name, want, AT_EACCESS) == 0 || (errno != EACCES && errno != EPERM))
+		return 0;
+	snprintf(path, sizeof(path), "%s%s", check->at, name);
+	return directory_fail_at(check->fault, EACCES, check->directory, path);
+}
+
+/* -ELOOP: there is a symbolic link or a special file; -EACCES: fault has the words. */
 static int directory_tree_check(void *ctx, int parent, const char *name)
 {
+	struct tree_check *check = ctx;
+	size_t len = strlen(check->at);
 	struct stat st;
+	int rc;
 
 	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return errno == ENOENT ? 0 : directory_error(errno);
-	if (S_ISDIR(st.st_mode))
-		return directory_tree_each(parent, name, directory_tree_check, ctx);
-	return S_ISREG(st.st_mode) ? 0 : -ELOOP;
+	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+		return -ELOOP;
+	rc = tree_check_access(check, parent, name, st.st_mode);
+	if (rc != 0 || !S_ISDIR(st.st_mode))
+		return rc;
+	snprintf(check->at + len, sizeof(check->at) - len, "%s/", name);
+	rc = directory_tree_each(parent, name, directory_tree_check, check);
+	check->at[len] = '\0';
+	return rc;
 }
 
 int directory_check_data(const struct directory *directory, struct wcs_fault *fault)
 {
+	static const char *const files[] = {DIRECTORY_MARKER, DIRECTORY_TABLES};
 	const char *name = directory_name(directory->path);
+	struct tree_check check = {.directory = directory, .fault = fault};
 	struct stat st;
 	bool there = fstatat(directory->fd, DIRECTORY_DATA, &st, AT_SYMLINK_NOFOLLOW) == 0;
-	int rc;
+	int rc = 0;
 
 	if (there ? S_ISREG(st.st_mode) : errno == ENOENT)
 		return wcs_fault_set(fault, -EIO,
@@ -104,16 +138,19 @@ int directory_check_data(const struct directory *directory, struct wcs_fault *fa
 				     "store held; restore a copy of it, or a dump (mkfs.rowfs "
 				     "--force, rowfs-load)",
 				     name);
-	rc = directory_tree_check(NULL, directory->fd, DIRECTORY_DATA);
+	for (size_t i = 0; rc == 0 && i < sizeof(files) / sizeof(files[0]); i++)
+		rc = tree_check_access(&check, directory->fd, files[i], S_IFREG);
+	if (rc == 0)
+		rc = directory_tree_check(&check, directory->fd, DIRECTORY_DATA);
 	if (rc == -ELOOP)
 		return wcs_fault_set(fault, -EIO,
 				     "%s/" DIRECTORY_DATA ": there is a symbolic link or a special "
 				     "file in it, which no store has; there, find . ! -type f ! "
 				     "-type d shows it; move it away",
 				     name);
-	if (rc != 0)
+	if (rc != 0 && rc != -EACCES)
 		return wcs_fault_set(fault, rc, "%s/" DIRECTORY_DATA ": %s", name, strerror(-rc));
-	return 0;
+	return rc;
 }
 
 uint64_t directory_data(int file, uint64_t at)

@@ -83,6 +83,8 @@ int ldb_commit_uncounted(struct ldb *db, leveldb_writebatch_t *batch)
 	}
 	if (atomic_load(&db->failed))
 		rc = -EROFS;
+	else if (ldb_db_is_gone(db)) /* LevelDB would write on to a file without a name */
+		rc = ldb_db_fail(db, -EIO, "");
 	else
 		leveldb_write(db->db, db->write, batch, &text);
 	if (text)

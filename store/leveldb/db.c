@@ -10,12 +10,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "store/disk/directory.h"
 #include "store/leveldb/engine.h"
 
 enum { DB_LEVELS = 7 };
 
+enum { DB_WORDS = 512 };
+
 #define DB_ADVICE "; fsck.rowfs, once nobody uses the store, says where (-n) and repairs (-y)"
+#define DB_GONE                                                                                    \
+	"its directory was removed while it was open; unmount it, and restore a copy or a dump"
 
 /* ---- Errors ------------------------------------------------------------------------------ */
 
@@ -25,6 +32,8 @@ int ldb_db_errno(const char *text)
 		return -EBUSY;
 	if (strstr(text, "No space left on device") || strstr(text, "Disk quota exceeded"))
 		return -ENOSPC;
+	if (strstr(text, "Permission denied") || strstr(text, "Operation not permitted"))
+		return -EACCES;
 	return -EIO;
 }
 
@@ -44,28 +53,89 @@ void ldb_db_log(struct ldb *db, enum wcs_log_level level, const char *format, ..
 	db->options->log(db->options->log_ctx, level, text);
 }
 
+bool ldb_db_is_gone(void *engine)
+{
+	const struct ldb *db = engine;
+	struct stat st;
+
+	return fstat(db->dir, &st) == 0 && st.st_nlink == 0;
+}
+
+void ldb_db_path(int dir, char path[LDB_DB_PATH])
+{
+	snprintf(path, LDB_DB_PATH, "/proc/self/fd/%d", dir);
+}
+
+/* LevelDB's text, with the present path of its directory. */
+static void db_spell(const struct ldb *db, const char *text, char words[DB_WORDS])
+{
+	char held[LDB_DB_PATH], path[4096];
+	const char *at;
+	ssize_t len = -1;
+
+	ldb_db_path(db->dir, held);
+	at = strstr(text, held);
+	if (at)
+		len = readlink(held, path, sizeof(path) - 1);
+	if (len < 0) {
+		snprintf(words, DB_WORDS, "%s", text);
+		return;
+	}
+	path[len] = '\0';
+	snprintf(words, DB_WORDS, "%.*s%s%s", (int)(at - text), text, directory_name(path),
+		 at + strlen(held));
+}
+
+int ldb_db_tell(const struct ldb *db, char *text, struct wcs_fault *fault)
+{
+	int rc = ldb_db_errno(text);
+	char words[DB_WORDS];
+
+	db_spell(db, text, words);
+	leveldb_free(text);
+	return wcs_fault_set(fault, rc, "%s", words);
+}
+
+/* Advice for an error of LevelDB. */
+static const char *db_advice(struct ldb *db, int rc, const char *text)
+{
+	if (rc == -EACCES)
+		return "; ls -l shows the file's owner and mode; chown (as root) or chmod opens it";
+	if (rc != -EIO || ldb_db_is_limit(text))
+		return "";
+	return ldb_db_is_gone(db) ? "; " DB_GONE : DB_ADVICE;
+}
+
 int ldb_db_error(struct ldb *db, const char *what, char *text)
 {
 	int rc = ldb_db_errno(text);
+	char words[DB_WORDS];
 
-	ldb_db_log(db, WCS_LOG_ERROR, "%s: %s%s", what, text,
-		   rc == -EIO && !ldb_db_is_limit(text) ? DB_ADVICE : "");
+	db_spell(db, text, words);
+	ldb_db_log(db, WCS_LOG_ERROR, "%s: %s%s", what, words, db_advice(db, rc, text));
 	leveldb_free(text);
 	return rc;
 }
 
 int ldb_db_damaged(struct ldb *db, const char *what)
 {
-	ldb_db_log(db, WCS_LOG_ERROR, "damaged store: %s%s", what, DB_ADVICE);
+	if (ldb_db_is_gone(db))
+		ldb_db_log(db, WCS_LOG_ERROR, "read: " DB_GONE);
+	else
+		ldb_db_log(db, WCS_LOG_ERROR, "damaged store: %s%s", what, DB_ADVICE);
 	return -EIO;
 }
 
 int ldb_db_fail(struct ldb *db, int rc, const char *why)
 {
+	char words[DB_WORDS] = DB_GONE;
+
+	if (!ldb_db_is_gone(db))
+		db_spell(db, why, words);
 	if (!atomic_exchange(&db->failed, true))
 		ldb_db_log(db, WCS_LOG_ERROR,
 			   "a write failed, the store is read-only until it is opened again: %s",
-			   why);
+			   words);
 	return rc;
 }
 
@@ -112,7 +182,7 @@ int ldb_db_counter(struct ldb *db, struct ldb_id_key key, size_t len, const char
 
 int ldb_db_next_table(struct ldb *db, uint32_t *id)
 {
-	uint64_t next;
+	uint64_t next = 0;
 	int rc = ldb_db_counter(db, ldb_key_next_table, 4, "the counter of tables is missing",
 				&next);
 

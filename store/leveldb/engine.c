@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -36,6 +37,7 @@ static const struct wcs_local engine_local = {
 	.check = ldb_fsck_store,
 	.sync = ldb_sync_logs,
 	.failed = ldb_db_failed,
+	.gone = ldb_db_is_gone,
 	.stats = ldb_stats_get,
 	.text = ldb_stats_text,
 	.collect = ldb_collect_slice,
@@ -205,7 +207,9 @@ int ldb_engine_open_raw(const char *data, bool create, const struct wcs_options 
 			struct ldb **made, struct wcs_fault *fault)
 {
 	struct ldb *db = engine_new(options, data);
-	char *text = NULL, where[128] = "";
+	char *text = NULL, held[LDB_DB_PATH], where[128] = "";
+	struct wcs_fault said;
+	const char *advice;
 	int rc;
 
 	if (!db)
@@ -215,18 +219,22 @@ int ldb_engine_open_raw(const char *data, bool create, const struct wcs_options 
 	rc = create ? 0 : ldb_files_check(data, options, fault);
 	if (rc)
 		goto fail;
-	db->db = leveldb_open(db->open_options, data, &text);
-	if (text) {
-		rc = ldb_db_errno(text);
-		if (strstr(text, data) == NULL)
-			snprintf(where, sizeof(where), "%s: ", directory_name(data));
-		wcs_fault_set(fault, rc, "%s%s%s", where, text, engine_advice(rc, text));
-		leveldb_free(text);
+	if (!create || mkdir(data, 0700) == 0 || errno == EEXIST)
+		db->dir = open(data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (db->dir < 0) {
+		rc = wcs_fault_set(fault, directory_error(errno), "%s: %s", directory_name(data),
+				   strerror(errno));
 		goto fail;
 	}
-	db->dir = open(data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (db->dir < 0) {
-		rc = wcs_fault_set(fault, -EIO, "%s: %s", data, strerror(errno));
+	/* A store may be moved while it is open. Without /proc LevelDB gets the path. */
+	ldb_db_path(db->dir, held);
+	db->db = leveldb_open(db->open_options, access(held, F_OK) == 0 ? held : data, &text);
+	if (text) {
+		if (strstr(text, held) == NULL && strstr(text, data) == NULL)
+			snprintf(where, sizeof(where), "%s: ", directory_name(data));
+		advice = engine_advice(ldb_db_errno(text), text);
+		rc = ldb_db_tell(db, text, &said);
+		wcs_fault_set(fault, rc, "%s%s%s", where, said.text, advice);
 		goto fail;
 	}
 	*made = db;
@@ -256,10 +264,9 @@ int ldb_engine_create(const char *path, struct wcs_fault *fault)
 	leveldb_writeoptions_set_sync(db->write, 1);
 	leveldb_write(db->db, db->write, batch, &text);
 	if (text)
-		rc = wcs_fault_set(fault, ldb_db_errno(text), "%s", text);
+		rc = ldb_db_tell(db, text, fault);
 	else if (fsync(db->dir))
 		rc = wcs_fault_set(fault, -EIO, "%s", strerror(errno));
-	leveldb_free(text);
 out:
 	leveldb_writebatch_destroy(batch);
 	ldb_engine_close_raw(db);

@@ -139,6 +139,13 @@ unsigned int ldb_guard_errors(void);
 
 /* ---- db.c: reads, errors, parts of batches ---- */
 bool ldb_db_failed(void *db);
+/* Was its directory removed? */
+bool ldb_db_is_gone(void *db);
+/* The path by which LevelDB gets an open directory: it stays right where that is moved. */
+#define LDB_DB_PATH 32u
+void ldb_db_path(int dir, char path[LDB_DB_PATH]);
+/* Frees text, an error of LevelDB; sets the fault to it, and returns its errno. */
+int ldb_db_tell(const struct ldb *db, char *text, struct wcs_fault *fault);
 void ldb_db_log(struct ldb *db, enum wcs_log_level level, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* The errno of an error of LevelDB, which is a text only. */

@@ -48,11 +48,16 @@ __attribute__((constructor)) static void fault_begin(void)
 	syscall(SYS_close, fd);
 }
 
+static bool fault_is_file_below(int fd);
+
 static bool fault_is_below(const char *path)
 {
 	const char *below = fault_control()->below;
 	size_t len = strlen(below);
+	int fd;
 
+	if (sscanf(path, "/proc/self/fd/%d/", &fd) == 1) /* as LevelDB names its files */
+		return fault_is_file_below(fd);
 	return len > 0 && strncmp(path, below, len) == 0 && (path[len] == '/' || path[len] == 0);
 }
 

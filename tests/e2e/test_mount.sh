@@ -286,6 +286,45 @@ cp -r s closed
 check "what is said to a closed standard error is in no file of the store" sh -c '! grep -r nosuchtable closed'
 rm -r closed
 
+# ---- A store that is moved or removed ----------------------------------------------------------
+
+mkdir away
+cp -r s mine
+check "a store is mounted" run mine m
+pid=$(server)
+mv mine away/moved
+yields "moved while it is mounted, it takes a large value" "" 'cmp large m/t/row/f/moved' cp large m/t/row/f/moved
+check "rows" sh -c 'for i in $(seq 3000); do echo "{\"key\":\"many#$i\",\"families\":{\"f\":{\"q\":\"$i\"}}}"; done >m/t/.rows'
+check "more than a table's size of values" sh -c 'for i in 1 2 3 4 5 6; do cp large "m/t/row/f/more$i" || exit; done'
+check "runs its collector" sh -c 'echo run >m/.rowfs/gc'
+check "is synced" sync m/t
+check_eq "its rows are read" 3000 "$(grep -c many m/t/.keys)"
+fail_with "it is in use at its new place" 1 "away/moved: in use by process $pid;" run away/moved n
+unmount m
+check "it is whole there" "$BUILD/fsck.rowfs" -n away/moved
+yields "a mount has all of it" 3000 'grep -c many m/t/.keys' run away/moved m
+check "with each value" cmp large m/t/row/f/more6
+unmount m
+"$rowfs" -f away/moved m 2>log &
+track_pid $!
+pid=$!
+check "the store is mounted there" within test -d m/t
+rm -r away/moved
+if cat m/t/row/f/more1 >got 2>said; then # of files that LevelDB has open
+	check "removed while it is mounted, it gives right values" cmp got large
+else
+	check_eq "removed while it is mounted, it says so" \
+		"the store's directory was removed while it was mounted; unmount it, and restore a copy or a dump" \
+		"$(tail -n 1 m/.rowfs/errors | cut -d ' ' -f 3-)"
+fi
+rm -f got said
+fail_with "and is not written" 1 'Input/output error' cp file m/t/row/f/q
+unmount m
+wait "$pid"
+check_eq "the log says so" 1 "$(grep -c 'a write failed, .*: its directory was removed while it was open; ' log)"
+check_eq "and nothing of damage" "" "$(grep -i damage log)"
+rmdir away
+
 # ---- Names -----------------------------------------------------------------------------------
 
 mkdir "odd" "odd/ a,b\\c" "odd/m é,x"

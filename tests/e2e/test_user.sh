@@ -115,6 +115,71 @@ yields "the user unmounts it: it is unmounted" "" 'grep -F " $m " /proc/self/mou
 yields "mounts it again with what was written" $'one\ntwo' 'user cat "$m/t/a/b/f/q"' user "$BUILD/rowfs" "$s" "$m"
 check "and unmounts it" user fusermount3 -u "$m"
 
+# ---- A store that root uses, too -----------------------------------------------------------------
+
+# all_theirs AFTER: every file of the user's stores and quarantines is still the user's.
+all_theirs() {
+	check_eq "root's $1 leaves no file of root's" "$uid:$uid" "$(find r r.* -printf '%U:%G\n' 2>"$TMP/said" | sort -u)"
+}
+
+# root_uses: root's programs on the user's store r.
+root_uses() {
+	local table
+	echo '{"table":"t"}' >"$TMP/rows"
+	for ((i = 0; i < 500; i++)); do
+		echo '{"key":"row#'$i'","families":{"f":{"q":[{"ts":1,"value":"'$i'"}]}}}'
+	done >>"$TMP/rows"
+	check "root loads into a user's store" "$BUILD/rowfs-load" r "$TMP/rows"
+	all_theirs load
+	check "and mounts it" "$BUILD/rowfs" r roots/m
+	check "writes" sh -c 'head -c 3000000 /dev/zero >roots/m/t/row/1/f/q && echo run >roots/m/.rowfs/gc'
+	all_theirs mount
+	check "and unmounts it" fusermount3 -u roots/m
+	check "dumps it" "$BUILD/rowfs-dump" r
+	all_theirs dump
+	check "looks for advice" "$BUILD/rowfs-advise" r
+	check "asks for a path" "$BUILD/rowfs-path" --store r t a
+	all_theirs look
+	check "checks it" "$BUILD/fsck.rowfs" -y r
+	table=$(find r/data -name '*.ldb' -size +1k | head -n 1)
+	printf garbage | dd of="$table" bs=1 seek=200 conv=notrunc status=none
+	"$BUILD/fsck.rowfs" -y r >"$TMP/said"
+	check_eq "and repairs it" 1 $?
+	check "with a quarantine" grep -q 'r: quarantine: ' "$TMP/said"
+	all_theirs repair
+	check "the user can use it" user "$BUILD/rowfs-load" r <"$TMP/rows"
+	check "root makes it anew" "$BUILD/mkfs.rowfs" --force --schema "$TMP/schema" r
+	all_theirs mkfs.rowfs
+	check "and the user can use that" user "$BUILD/rowfs-load" r <"$TMP/rows"
+}
+
+# barred PATTERN…: root's own file in the user's store is no damage, and each program says whose it is.
+barred() {
+	local pattern file command words
+	for pattern; do
+		file=$(compgen -G "$pattern" | head -n 1)
+		chown 0:0 "$file"
+		chmod go-rwx "$file"
+		words=": $place/$file: Permission denied: it belongs to user 0, and this is user $uid; as root: chown -R $uid STORE\$"
+		for command in "rowfs r n" "rowfs-dump r" "rowfs-load r rows" "rowfs-advise r" "rowfs-path --store r t a" \
+			"fsck.rowfs -n r" "fsck.rowfs -y r"; do
+			read -ra command <<<"$command"
+			# shellcheck disable=SC2128 # its first word
+			fail_with "root's $file: ${command[*]}" "$([ "$command" = fsck.rowfs ] && echo 8 || echo 1)" \
+				"$words" user "$BUILD/${command[0]}" "${command[@]:1}"
+		done
+		check "root's $file: root can read all" "$BUILD/rowfs-dump" r
+		chown -R "$uid:$uid" r
+	done
+}
+if (($(id -u) == 0)); then
+	user "$BUILD/mkfs.rowfs" --schema /dev/stdin r <"$TMP/schema"
+	root_uses
+	install -o "$uid" "$TMP/rows" rows
+	barred r/ROWFS r/LOCK r/TABLES r/data r/data/CURRENT 'r/data/MANIFEST*' 'r/data/*.ldb'
+	check "after the chown" user "$BUILD/rowfs-load" r rows
+fi
+
 # ---- Mounts whose server was killed --------------------------------------------------------------
 
 # kill_server: the process that serves the user's mount, with -9; and waits for its end.

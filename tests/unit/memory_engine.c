@@ -228,6 +228,7 @@ static void memory_shrink(void *db)
 static const struct wcs_local memory_local = {
 	.sync = memory_sync,
 	.failed = memory_never,
+	.gone = memory_never,
 	.stats = memory_stats,
 	.text = memory_describe,
 	.collect = memory_collect,

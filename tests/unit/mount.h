@@ -99,6 +99,7 @@ static inline void mount_open(struct mount *mount, struct suite *s)
 	ck_assert_int_eq(wcs_table_open(s->store, "t", &table), 0);
 	fs->store = s->store;
 	fs->store_path = s->path[0] ? s->path : suite_directory();
+	fs->store_held = fs->store_path;
 	ck_assert(fs_rooms_new(fs, table));
 	mount->row = mount_child(mount, nodes_root(fs->nodes), NODE_PREFIX, "r");
 	mount->family = mount_child(mount, mount->row, NODE_FAMILY, "f");

@@ -15,7 +15,7 @@ static int put(struct mount *mount, const char *name, const char *text, const ui
 	int rc;
 
 	spool_init(&spool);
-	SUITE_OK(spool_write(&spool, mount->fs.store_path, text, strlen(text), 0));
+	SUITE_OK(spool_write(&spool, mount->fs.store_held, text, strlen(text), 0));
 	value = value_new(&spool);
 	rc = draft_put(&mount->fs, mount->family, id_of(mount, name), value, 77, before, false);
 	value_put(value);

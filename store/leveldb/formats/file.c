@@ -67,6 +67,9 @@ int ldb_file_errno(void)
 		return -errno;
 	case EDQUOT:
 		return -ENOSPC;
+	case EACCES:
+	case EPERM:
+		return -EACCES;
 	default:
 		return -EIO;
 	}

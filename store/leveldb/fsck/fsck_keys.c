@@ -48,7 +48,7 @@ int ldb_fsck_end(struct ldb_fsck *f, leveldb_iterator_t *iter, int rc)
 	leveldb_iter_get_error(iter, &text);
 	leveldb_iter_destroy(iter);
 	if (text && (!rc || rc == -EIO))
-		rc = wcs_fault_set(f->fsck->fault, ldb_db_errno(text), "%s", text);
+		return ldb_db_tell(f->db, text, f->fsck->fault);
 	leveldb_free(text);
 	return rc;
 }

@@ -161,8 +161,7 @@ static int rebuild_compact(struct rebuild *rebuild, const char *path)
 	leveldb_writebatch_clear(empty);
 	leveldb_write(db->db, db->write, empty, &text);
 	if (text)
-		rc = wcs_fault_set(rebuild->f->fsck->fault, ldb_db_errno(text), "%s", text);
-	leveldb_free(text);
+		rc = ldb_db_tell(db, text, rebuild->f->fsck->fault);
 	ldb_engine_close_raw(db);
 	return rc;
 }

@@ -145,8 +145,7 @@ int ldb_fsck_refer(struct ldb_fsck *f, uint64_t id, enum ldb_fsck_ref ref, uint6
 	leveldb_put(f->index->db, f->index->write, (char *)key, sizeof(key), (char *)value,
 		    9 + cell.len, &text);
 	if (text)
-		rc = wcs_fault_set(f->fsck->fault, ldb_db_errno(text), "%s", text);
-	leveldb_free(text);
+		rc = ldb_db_tell(f->index, text, f->fsck->fault);
 	return rc;
 }
 

@@ -190,7 +190,8 @@ static int values_take_cell(struct values *v, struct wcs_slice key, bool whole, 
 	}
 	record.data = leveldb_get(f->db->db, f->read, key.data, key.len, &record.len, &text);
 	if (text || !record.data || ldb_record_cell_decode(record.data, record.len, &cell)) {
-		rc = wcs_fault_set(f->fsck->fault, -EIO, "%s", text ? text : "a cell is gone");
+		rc = text ? ldb_db_tell(f->db, text, f->fsck->fault)
+			  : wcs_fault_set(f->fsck->fault, -EIO, "a cell is gone");
 		goto out;
 	}
 	if (whole)
@@ -207,7 +208,6 @@ static int values_take_cell(struct values *v, struct wcs_slice key, bool whole, 
 			       ldb_fsck_cell_place(f, key, &parts));
 out:
 	leveldb_free((void *)(uintptr_t)record.data);
-	leveldb_free(text);
 	return rc;
 }
 
