@@ -242,10 +242,12 @@ static int advise_text(struct advise *advise)
 	size_t len;
 
 	while (exit_code == PROGRAM_OK && (more = lines_next(&advise->lines, &text, &len)) > 0) {
-		if (first && len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
-			text += 3; /* a byte order mark */
-			len -= 3;
-		}
+		int mark = first ? lines_mark(text, len) : 0;
+
+		if (mark < 0)
+			return advise_fail(advise, 1, 0, LINES_UTF16);
+		text += mark;
+		len -= (size_t)mark;
 		first = false;
 		exit_code = csv ? advise_csv(advise, text, len) : advise_lines(advise, text, len);
 	}
@@ -262,6 +264,7 @@ static int advise_file(struct advise *advise)
 
 	advise->lines = (struct lines){
 		.fd = STDIN_FILENO,
+		.pieces = advise->csv.separator != 0,
 		.max = 1 + (advise->csv.separator ? WCS_IMPORT_LINE_MAX : WCS_IMPORT_LINE_MOST)};
 	advise->source = "standard input";
 	advise->number = 1;

@@ -192,12 +192,6 @@ static int load_finish(struct load *load)
 	return load->exit_code;
 }
 
-/* The bytes of a byte order mark at the start of the input: some programs put it before UTF-8. */
-static size_t load_mark(const struct load *load, const char *text, size_t len)
-{
-	return load->bytes == 0 && len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-}
-
 /* ---- Lines of JSON ----------------------------------------------------------------------- */
 
 static int load_too_long(const struct load *load)
@@ -221,11 +215,15 @@ static int load_lines(struct load *load)
 	int more;
 
 	while ((more = lines_next(&lines, &text, &len)) > 0) {
-		size_t mark = load_mark(load, text, len);
+		int mark = load->bytes == 0 ? lines_mark(text, len) : 0;
 
+		if (mark < 0) {
+			load->exit_code = load_fail_at(load, 1, 0, LINES_UTF16);
+			break;
+		}
 		text += mark;
-		len -= mark;
-		load->bytes += mark;
+		len -= (size_t)mark;
+		load->bytes += (size_t)mark;
 		if (len > 0 && load->sink->kind->write(load->sink, text, len)) {
 			load->exit_code = load_fail_sink(load, load->sink->failed);
 			break;
@@ -306,19 +304,25 @@ static int load_csv_fail(struct load *load, const struct csv_rows *rows)
 			    rows->why[0] ? rows->why : load->sink->why);
 }
 
-/* As read(2); at first so much that a byte order mark would be whole, and without it. */
+/* As read(2); at first so much that a byte order mark would be whole, and without it. EILSEQ: as
+ * lines_mark. */
 static ssize_t load_read(const struct load *load, char *buffer, size_t room)
 {
-	size_t got = 0, mark;
+	size_t got = 0;
 	ssize_t more;
+	int mark;
 
 	do {
 		more = read(load->fd, buffer + got, room - got);
 		got += more > 0 ? (size_t)more : 0;
 	} while (more > 0 && load->bytes == 0 && got < 3);
-	mark = load_mark(load, buffer, got);
-	memmove(buffer, buffer + mark, got - mark);
-	return got > 0 ? (ssize_t)(got - mark) : more;
+	mark = load->bytes == 0 ? lines_mark(buffer, got) : 0;
+	if (mark < 0) {
+		errno = -mark;
+		return -1;
+	}
+	memmove(buffer, buffer + mark, got - (size_t)mark);
+	return got > 0 ? (ssize_t)got - mark : more;
 }
 
 static int load_csv(struct load *load)
@@ -326,7 +330,7 @@ static int load_csv(struct load *load)
 	static char buffer[256 << 10];
 	struct csv_rows rows;
 	ssize_t got = 0;
-	int rc = 0;
+	int rc = 0, error;
 
 	csv_rows_open(&rows, &load->csv);
 	while (!rc && !load_signal && (got = load_read(load, buffer, sizeof(buffer))) > 0) {
@@ -336,6 +340,7 @@ static int load_csv(struct load *load)
 			rc = load_finish(load);
 		load_progress(load);
 	}
+	error = errno;
 	if (!rc && !load_signal && got == 0)
 		rc = csv_rows_end(&rows);
 	if (rc && !load->exit_code)
@@ -347,7 +352,8 @@ static int load_csv(struct load *load)
 						 rows.body ? rows.body - 1 : 0);
 		else if (got < 0)
 			load->exit_code =
-				load_fail_at(load, rows.csv.place.line, 0, strerror(errno));
+				load_fail_at(load, rows.csv.place.line, 0,
+					     error == EILSEQ ? LINES_UTF16 : strerror(error));
 	}
 	csv_rows_close(&rows);
 	return load->exit_code;

@@ -26,9 +26,9 @@ int lines_next(struct lines *lines, const char **text, size_t *len)
 		if (have > searched)
 			newline = memrchr(start + searched, '\n', have - searched);
 		searched = have;
-		if (newline || (lines->ended && have > 0)) {
+		if (newline || (lines->ended && have > 0) || (lines->pieces && have > 2)) {
 			*text = start;
-			*len = newline ? (size_t)(newline + 1 - start) : have;
+			*len = newline && !lines->pieces ? (size_t)(newline + 1 - start) : have;
 			lines->start += *len;
 			return 1;
 		}
@@ -49,4 +49,11 @@ int lines_next(struct lines *lines, const char **text, size_t *len)
 		lines->ended = got == 0;
 		lines->end += (size_t)got;
 	}
+}
+
+int lines_mark(const char *text, size_t len)
+{
+	if (len >= 2 && (memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0))
+		return -EILSEQ;
+	return len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
 }

@@ -13,6 +13,7 @@ struct lines {
 	char *buffer;
 	size_t room;
 	size_t start, end; /* text that was read and not yet returned */
+	bool pieces;	   /* any bytes are enough, at first those of a byte order mark */
 	bool ended;
 };
 
@@ -20,5 +21,10 @@ struct lines {
  * without a newline. 0: the end; -EFBIG: a line is longer than max; or what read(2) gave, also
  * -EINTR. */
 int lines_next(struct lines *lines, const char **text, size_t *len);
+
+/* The bytes of a byte order mark at the start of an input, which some programs put before UTF-8.
+ * -EILSEQ: it is UTF-16; LINES_UTF16 says so. */
+int lines_mark(const char *text, size_t len);
+#define LINES_UTF16 "this is UTF-16; iconv -f UTF-16 -t UTF-8 makes UTF-8 of it, which can be read"
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads CSV by runs of plain bytes. A record ends with LF or CR LF; a CR elsewhere is a byte of its
- * field. A field in quotes may hold any bytes, a quote as two. A quote within a field without
- * quotes is an error, as are bytes behind the closing quote: programs disagree about such files.
+ * Reads CSV by runs of plain bytes. A record ends with LF, CR or CR LF, as for Python's csv. A
+ * field in quotes may hold any bytes, a quote as two. A quote within a field without quotes is an
+ * error, as are bytes behind the closing quote: programs disagree about such files.
  */
 #include "mkfs/text/csv.h"
 
@@ -13,12 +13,11 @@
 #include "lib/words.h"
 
 enum {
-	CSV_DONE,     /* the record is complete, or there is none yet */
-	CSV_FIELD,    /* before a field */
-	CSV_PLAIN,    /* in a field without quotes */
-	CSV_QUOTED,   /* in a field with quotes */
-	CSV_QUOTE,    /* behind a quote in it: the end, or the first of two */
-	CSV_QUOTE_CR, /* behind that and a CR */
+	CSV_DONE,   /* the record is complete, or there is none yet */
+	CSV_FIELD,  /* before a field */
+	CSV_PLAIN,  /* in a field without quotes */
+	CSV_QUOTED, /* in a field with quotes */
+	CSV_QUOTE,  /* behind a quote in it: the end, or the first of two */
 };
 
 size_t csv_plain(const char *text, size_t len, char separator, char other)
@@ -63,16 +62,6 @@ static void csv_field_begin(struct csv *csv, bool quoted)
 	csv->state = quoted ? CSV_QUOTED : CSV_PLAIN;
 }
 
-/* The end of a record, whose last field has none of the CR before the LF. */
-static void csv_record_end(struct csv *csv)
-{
-	struct csv_field *last = &csv->fields[csv->count - 1];
-
-	if (csv->state == CSV_PLAIN && last->len > 0 && csv->bytes[csv->len - 1] == '\r')
-		last->len--;
-	csv->state = CSV_DONE;
-}
-
 /* Is the record an empty line? */
 static bool csv_is_blank(const struct csv *csv)
 {
@@ -81,17 +70,26 @@ static bool csv_is_blank(const struct csv *csv)
 
 /* ---- Runs -------------------------------------------------------------------------------- */
 
+/* Moves the place behind an LF or a CR: an LF behind a CR begins no other line. */
+static void csv_pass_end(struct csv *csv, char byte)
+{
+	if (byte == '\r' || !csv->cr)
+		csv->place = (struct csv_place){csv->place.line + 1, 1};
+	csv->cr = byte == '\r';
+}
+
 /* Moves the place behind the bytes of a run. */
 static void csv_pass(struct csv *csv, const char *text, size_t len)
 {
-	const char *newline;
-	size_t at = 0;
+	size_t at = 0, end;
 
-	while (csv->state == CSV_QUOTED && (newline = memchr(text, '\n', len))) {
-		csv->place = (struct csv_place){csv->place.line + 1, 1};
-		len -= (size_t)(newline + 1 - text);
-		text = newline + 1;
+	while (csv->state == CSV_QUOTED && (end = csv_plain(text, len, '\r', '\r')) < len) {
+		csv->cr = csv->cr && end == 0;
+		csv_pass_end(csv, text[end]);
+		len -= end + 1;
+		text += end + 1;
 	}
+	csv->cr = csv->cr && len == 0;
 	csv->place.column += len;
 	while (at + 8 <= len && !(get_le64((const unsigned char *)text + at) & WORD_HIGH))
 		at += 8;
@@ -118,21 +116,26 @@ static int csv_add(struct csv *csv, const char *text, size_t len)
 /* Takes a byte that ends a run, or one behind a quote. */
 static int csv_take(struct csv *csv, char byte)
 {
+	bool cr = csv->cr;
+	int rc;
+
+	csv->cr = false;
 	if (csv->state == CSV_QUOTED) {
 		csv->state = CSV_QUOTE;
-	} else if (byte == '\n') {
-		csv_record_end(csv);
-		csv->place = (struct csv_place){csv->place.line + 1, 0};
+	} else if (byte == '\n' || byte == '\r') {
+		csv->cr = cr;
+		csv->state = CSV_DONE;
+		csv_pass_end(csv, byte);
+		return 0;
 	} else if (csv->state == CSV_PLAIN && byte == '"') {
 		return csv_fail(csv, -EINVAL, csv->place,
 				"a quote in a field that does not begin with one");
-	} else if (csv->state != CSV_QUOTE_CR && byte == csv->separator) {
+	} else if (byte == csv->separator) {
 		csv->state = CSV_FIELD;
 	} else if (csv->state == CSV_QUOTE && byte == '"') {
+		rc = csv_add(csv, &byte, 1);
 		csv->state = CSV_QUOTED;
-		return csv_add(csv, &byte, 1);
-	} else if (csv->state == CSV_QUOTE && byte == '\r') {
-		csv->state = CSV_QUOTE_CR;
+		return rc;
 	} else {
 		return csv_fail(csv, -EINVAL, csv->place,
 				"a field in quotes goes on behind them; a quote in it is two");
@@ -164,6 +167,7 @@ static int csv_step(struct csv *csv, const char *text, size_t len, size_t *taken
 		*taken = *text == '"';
 		csv_field_begin(csv, *taken > 0);
 		csv->place.column += *taken;
+		csv->cr = csv->cr && *taken == 0;
 		return 0;
 	}
 	/* A run ends where the record is too long, so that pieces do not move that place. */
@@ -172,7 +176,7 @@ static int csv_step(struct csv *csv, const char *text, size_t len, size_t *taken
 		quote = memchr(text, '"', run);
 		run = quote ? (size_t)(quote - text) : run;
 	} else {
-		run = csv->state == CSV_PLAIN ? csv_plain(text, run, csv->separator, '"') : 0;
+		run = csv->state == CSV_PLAIN ? csv_plain(text, run, csv->separator, '\r') : 0;
 	}
 	*taken = run > 0 ? run : 1;
 	return run > 0 ? csv_add(csv, text, run) : csv_take(csv, *text);

@@ -26,6 +26,7 @@ struct csv {
 	size_t max;	/* bytes of a record */
 	char separator; /* of fields */
 	int state;
+	bool cr;		/* the last byte was a CR that ended a line */
 	struct csv_place place; /* of the next byte */
 	/* The record: complete when csv_read or csv_end returned 1, valid until the next call. */
 	char *bytes;

@@ -282,9 +282,10 @@ def write_csv(seed, path):
 
     width = rng.randrange(2, 9)
     with open(path, "w", newline="") as out:
-        # csv quotes a lone CR only where it is part of the line's end.
+        # csv quotes CR and LF only where they are part of the line's end.
         writer = csv.writer(out, **rng.choice([
-            {"lineterminator": "\r\n"}, {"lineterminator": "\n", "quoting": csv.QUOTE_ALL}]))
+            {"lineterminator": "\r\n"}, {"lineterminator": "\n", "quoting": csv.QUOTE_ALL},
+            {"lineterminator": "\r", "quoting": csv.QUOTE_ALL}]))
         writer.writerow(["", "f"] + [rng.choice(["", "", "g", "f"]) for _ in range(width - 1)])
         writer.writerow([""] + [words(1) + str(i) for i in range(width)])
         for i in range(200):

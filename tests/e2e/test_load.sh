@@ -185,6 +185,33 @@ fail_with "--csv and --tsv" 2 'only one --csv or --tsv' "$load" --csv t --tsv t 
 fail_with "--family without --csv" 2 'go with --csv' "$load" --family f s
 fail_with "--key without --family" 2 'go with --family' "$load" --csv t --key id s
 
+# ---- Ends of lines, and UTF-16 -------------------------------------------------------------------
+
+# As Python's csv: LF, CR LF and CR alone, and any of them in quotes.
+for end in '\n' '\r\n' '\r'; do
+	# shellcheck disable=SC2059 # it is part of the format
+	printf ",f,$end,a,b${end}k1,1,2$end${end}k2,\"x\r\ny\",${end}k3,,\"z\"$end" >ends.csv
+	rm -rf ends
+	make_store ends '{"tables":{"t":{"families":{"f":{}}}}}'
+	check "csv: lines that end in $end" "$load" --csv t ends ends.csv
+	check_eq "csv: lines that end in $end: its rows" '["k1",["1"],["2"]] ["k2",["x\r\ny"],null] ["k3",null,["z"]]' \
+		"$("$BUILD/rowfs-dump" ends | jq -c 'select(.key) | [.key, (.families.f | .a, .b | if . then map(.value) else null end)]' | paste -sd ' ')"
+	printf 'k4,1' >>ends.csv
+	fail_with "csv: lines that end in $end are counted" 1 ':8:1: 2 fields, but the header has 3 \(3 lines applied' \
+		"$load" --csv t ends ends.csv
+done
+check "csv: rowfs-advise reads CR alone" "$BUILD/rowfs-advise" --csv t <(tr '\n' '\r' <<<$',f\n,a\nk1,1\nk2,2')
+for order in UTF-16LE UTF-16BE; do
+	{
+		printf '\ufeff,f\n,a\nk,1\n'
+	} | iconv -f UTF-8 -t "$order" >utf16.csv
+	for command in "$load --csv t s" "$load s" "$BUILD/rowfs-advise --csv t" "$BUILD/rowfs-advise"; do
+		read -ra words <<<"$command"
+		fail_with "$order: ${words[0]##*/} ${words[1]-}" 1 'utf16.csv:1: this is UTF-16; iconv -f UTF-16 -t UTF-8 ' \
+			"${words[@]}" utf16.csv
+	done
+done
+
 # ---- CSV with an ordinary header ---------------------------------------------------------------
 
 fresh
