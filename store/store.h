@@ -174,8 +174,9 @@ struct wcs_space {
 };
 int wcs_store_space(struct wcs_store *store, struct wcs_space *space);
 
-/* Is there room for a value of that size, now? -ENOSPC. Mutations ask that themselves; a caller
- * that gathers a value piece by piece asks earlier with this, which keeps a little more free. */
+/* Is there room for a value of that size, now? -ENOSPC. Batches and moves ask that themselves. A
+ * caller that gathers a value piece by piece asks with each piece; wcs_row_mutate then applies it
+ * also if the last of that room has gone meanwhile. */
 int wcs_store_room(struct wcs_store *store, uint64_t size);
 
 /* The microseconds for which a name or a size may be cached, as other clients change the store too.

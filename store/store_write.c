@@ -94,8 +94,8 @@ static size_t store_batch_good(const struct wcs_table *table, struct wcs_entry *
 	return good;
 }
 
-int wcs_rows_mutate(struct wcs_table *table, struct wcs_entry *entries, size_t count,
-		    size_t *applied)
+static int store_mutate(struct wcs_table *table, struct wcs_entry *entries, size_t count,
+			enum room_for what, size_t *applied)
 {
 	struct wcs_view view;
 	int rc, wrong = 0, full;
@@ -109,14 +109,14 @@ int wcs_rows_mutate(struct wcs_table *table, struct wcs_entry *entries, size_t c
 		return rc;
 	good = store_batch_good(table, entries, count, &wrong);
 	view = table_view(table);
-	full = room_enter_writes(table, entries, good, &room);
+	full = room_enter_writes(table, entries, good, what, &room);
 	if (full != 0) { /* only the deletes before the first write may go to the engine */
 		wrong = full;
 		count = good;
 		for (good = 0; good < count && entries[good].mutation->write_count == 0;)
 			good++;
 	}
-	rc = resolve_rows(table, &view, entries, good, applied);
+	rc = resolve_rows(table, &view, entries, good, what, applied);
 	heat_count_mutations(table, entries, *applied, began);
 	for (size_t i = 0; i < *applied; i++)
 		hidden_count_mutation(table, entries[i].mutation);
@@ -127,12 +127,18 @@ int wcs_rows_mutate(struct wcs_table *table, struct wcs_entry *entries, size_t c
 	return rc != 0 ? rc : wrong;
 }
 
+int wcs_rows_mutate(struct wcs_table *table, struct wcs_entry *entries, size_t count,
+		    size_t *applied)
+{
+	return store_mutate(table, entries, count, ROOM_NEW, applied);
+}
+
 int wcs_row_mutate(struct wcs_table *table, struct wcs_slice row, struct wcs_mutation *mutation,
 		   int64_t *ts)
 {
 	struct wcs_entry entry = {.row = row, .mutation = mutation};
 	size_t applied;
-	int rc = wcs_rows_mutate(table, &entry, 1, &applied);
+	int rc = store_mutate(table, &entry, 1, ROOM_BEGUN, &applied);
 
 	if (rc == 0 && ts != NULL)
 		*ts = entry.ts;

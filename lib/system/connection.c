@@ -24,14 +24,14 @@ static int connection_control(unsigned number)
 	return open(path, O_WRONLY | O_CLOEXEC);
 }
 
-int connection_open(const char *what, const char *where)
+int connection_open(const char *store, const char *where)
 {
 	FILE *mounts = mounts_open();
 	struct mounts_entry entry;
 	unsigned number = 0;
 
 	while (mounts && mounts_next(mounts, &entry))
-		if (entry.rowfs && (!what || strcmp(entry.what, what) == 0) &&
+		if (entry.rowfs && (!store || strcmp(entry.what, store) == 0) &&
 		    (!where || strcmp(entry.where, where) == 0))
 			number = entry.number;
 	if (mounts)

@@ -13,10 +13,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A descriptor for connection_abort of the last rowfs mount of the store `what`, at `where`; either
+/* A descriptor for connection_abort of the last rowfs mount of this store, at this place; either
  * may be NULL. It stands for this connection even if another one gets its number. -1: no such
  * mount, no fusectl at /sys/fs/fuse/connections, or another user's mount. */
-int connection_open(const char *what, const char *where);
+int connection_open(const char *store, const char *where);
 
 /* Opens the connection of the mount whose /dev/fuse is open as fd. -1 also on older kernels, whose
  * /proc/self/fdinfo does not name it. */

@@ -91,7 +91,7 @@ static void keep_in_memory(struct heat *heat, uint16_t number, unsigned char *by
 static int keep_in_store(struct heat *heat, uint16_t number, const unsigned char *bytes, size_t len)
 {
 	const struct wcs_engine *engine = &heat->store->engine;
-	int rc = room_enter(heat->store, len, false);
+	int rc = room_enter(heat->store, len, ROOM_BEGUN);
 
 	if (rc != 0)
 		return rc;

@@ -209,7 +209,7 @@ static int move_try(struct move *move, struct wcs_slice row)
 	if (c->freed <= c->copied)
 		room = c->copied;
 	if (rc == 0)
-		rc = room_enter(store, room, !c->values);
+		rc = room_enter(store, room, c->values ? ROOM_NEW : ROOM_RECORDS);
 	if (rc == 0) {
 		if (move->changes)
 			rc = store->engine.backend->rows_apply(c->rows, c->edit, 1, &applied);

@@ -50,6 +50,7 @@ struct resolve {
 	const struct wcs_view *view;
 	struct wcs_entry *entries;
 	size_t count;		 /* left */
+	enum room_for room;	 /* for copies */
 	struct wcs_slice *given; /* of a mutation that is alone */
 	struct wcs_edit *edits;
 	uint64_t *seen;
@@ -235,7 +236,7 @@ static int resolve_apply(struct resolve *resolve, size_t n, bool alone, size_t *
 		return rc;
 	rc = resolve_decide(resolve, rows, n, alone, &c, &made);
 	copied = rc == 0 && alone ? c.copied : 0;
-	written = room_enter(store, copied, false);
+	written = room_enter(store, copied, resolve->room);
 	if (written == 0) {
 		if (made > 0)
 			written =
@@ -279,11 +280,12 @@ static int resolve_next(struct resolve *resolve, size_t *done)
 }
 
 int resolve_rows(const struct wcs_table *table, const struct wcs_view *view,
-		 struct wcs_entry *entries, size_t count, size_t *applied)
+		 struct wcs_entry *entries, size_t count, enum room_for room, size_t *applied)
 {
 	struct wcs_edit alone = {.delete_row = false};
 	unsigned char key[WCS_ROW_KEY_MAX];
-	struct resolve resolve = {.table = table, .view = view, .edits = &alone, .keys = key};
+	struct resolve resolve = {
+		.table = table, .view = view, .room = room, .edits = &alone, .keys = key};
 	struct resolve_edits *edits = NULL;
 	size_t done;
 	int rc = 0;

@@ -6,6 +6,8 @@
  * - A reserve stays free for the engine: for its log, for a compaction, which writes the new tables
  *   before it deletes the old, and for deletes, which are never refused. Without the reserve a full
  *   store could not be opened.
+ * - One rule admits all writes: df shows room, that is, the reserve and a quarter of it are free
+ * and three times the value. Only the commit of an admitted value may use the quarter.
  * - A refusal makes the engine compact deleted data; otherwise it does not hurry with that.
  * - Concurrent writers are counted together.
  * - An append writes the whole value again, a move the records of its cells, small values included.
@@ -101,7 +103,14 @@ static int room_check(struct wcs_store *store, uint64_t size, unsigned int quart
 	return rc;
 }
 
-int room_enter(struct wcs_store *store, uint64_t size, bool records)
+/* The medium takes a new value three times behind the reserve and a quarter of it. A file's value
+ * was admitted so before it was gathered; its commit may use the quarter. */
+static uint64_t room_factor(enum room_for what)
+{
+	return what == ROOM_NEW ? 3 : 2;
+}
+
+int room_enter(struct wcs_store *store, uint64_t size, enum room_for what)
 {
 	uint64_t writing;
 	int rc;
@@ -109,7 +118,7 @@ int room_enter(struct wcs_store *store, uint64_t size, bool records)
 	if (size == 0 || store->directory == NULL)
 		return 0;
 	writing = atomic_fetch_add(&store->writing, size) + size;
-	rc = room_check(store, 2 * writing, records ? 3 : 4);
+	rc = room_check(store, room_factor(what) * writing, what);
 	if (rc != 0)
 		atomic_fetch_sub(&store->writing, size);
 	return rc;
@@ -129,8 +138,8 @@ int wcs_store_space(struct wcs_store *store, struct wcs_space *space)
 
 	if (store->directory != NULL) {
 		rc = room_read(store, false, &found);
-		bytes = room_in_bytes(&found, 5);
-		files = room_in_files(&found, 5);
+		bytes = room_in_bytes(&found, ROOM_NEW);
+		files = room_in_files(&found, ROOM_NEW);
 		found.lacks_files = files < bytes;
 		found.available = found.lacks_files ? files : bytes;
 	}
@@ -141,11 +150,13 @@ int wcs_store_space(struct wcs_store *store, struct wcs_space *space)
 
 int wcs_store_room(struct wcs_store *store, uint64_t size)
 {
-	return store->directory == NULL ? 0 : room_check(store, size > 0 ? 3 * size : 1, 5);
+	return store->directory == NULL
+		       ? 0
+		       : room_check(store, size > 0 ? room_factor(ROOM_NEW) * size : 1, ROOM_NEW);
 }
 
 int room_enter_writes(const struct wcs_table *table, const struct wcs_entry *entries, size_t count,
-		      uint64_t *size)
+		      enum room_for what, uint64_t *size)
 {
 	uint64_t total = 0;
 	int rc;
@@ -158,7 +169,7 @@ int room_enter_writes(const struct wcs_table *table, const struct wcs_entry *ent
 			total += wcs_type_aggregates(write->type) ? WCS_AGGREGATE_VALUE_MAX
 								  : write->value.len;
 		}
-	rc = room_enter(table->store, total, false);
+	rc = room_enter(table->store, total, what);
 	if (rc == 0)
 		*size = total;
 	return rc;

@@ -121,14 +121,19 @@ void hidden_tell(struct wcs_table *table);
 void hidden_end(const struct wcs_table *table, struct table_family *family);
 
 /* ---- room.c: the caller of the last one has entered the table ---- */
-/* Reserves room for a write of that size. records: of large values that move, which may take a
- * quarter of the reserve: large values can be renamed on a full medium. -ENOSPC; 0: the caller
- * calls room_leave(size) afterwards. */
-int room_enter(struct wcs_store *store, uint64_t size, bool records);
+/* A change that takes room: how many quarters of the reserve it leaves. */
+enum room_for {
+	ROOM_RECORDS = 3, /* moves large values, which can be renamed on a full medium */
+	ROOM_BEGUN = 4,	  /* commits a value for which wcs_store_room was asked */
+	ROOM_NEW = 5	  /* any other: there is room for as much as wcs_store_space tells */
+};
+/* Reserves room for a write of that size. -ENOSPC; 0: the caller calls room_leave(size) afterwards.
+ */
+int room_enter(struct wcs_store *store, uint64_t size, enum room_for what);
 void room_leave(struct wcs_store *store, uint64_t size);
-/* The same for the writes of checked mutations, as far as these tell. */
+/* Reserves room for the writes of checked mutations, as far as these tell. */
 int room_enter_writes(const struct wcs_table *table, const struct wcs_entry *entries, size_t count,
-		      uint64_t *size);
+		      enum room_for what, uint64_t *size);
 
 /* ---- drop.c ---- */
 /*

@@ -35,7 +35,7 @@ on_disk() {
 	local what=$1
 	: >"$ACKNOWLEDGED"
 	make_disk "$disk" "$2"
-	make_store "$disk/store" '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
+	make_store "$disk/store" '{"version":1,"tables":{"t":{"families":{"f":{},"n":{"type":"intsum"}}}}}'
 	mount_store "$disk/store" "$m"
 	"${@:3}"
 	unmount_store "$m"
@@ -138,6 +138,38 @@ copy_on_full_disk() {
 	check "$what: what was not removed is there" full verify "$m"
 }
 
+# one_rule: no kind of write begins while df shows no room, and each does once it shows some. Another
+# program's file takes all but 36 MiB of the 40 that df subtracts on this disk; 32 are the reserve.
+one_rule() {
+	local free kind
+	local -A writes=(
+		[echo]="echo v >'$m/t/a/f/new'"
+		[over]="echo v >'$m/t/a/f/q'"
+		[append]="echo v >>'$m/t/a/f/q'"
+		[number]="echo 1 >>'$m/t/a/n/q'"
+		[row]="echo '{\"families\":{\"f\":{\"q\":\"v\"}}}' >'$m/t/a/.row'"
+		[rows]="echo '{\"key\":\"b\",\"families\":{\"f\":{\"q\":\"v\"}}}' >'$m/t/.rows'"
+		[load]="echo '{\"key\":\"b\",\"families\":{\"f\":{\"q\":\"v\"}}}' | '$BUILD/rowfs-load' '$m/t'"
+		[touch]="touch '$m/t/a/f/q'"
+		[move]="mv '$m/t/a/f/q' '$m/t/a/f/p' && mv '$m/t/a/f/p' '$m/t/a/f/q'"
+	)
+	mkdir -p "$m/t/a/f" "$m/t/a/n"
+	check "$what: a value" put "$m/t/a/f/q" v
+	check "$what: a number" put "$m/t/a/n/q" 1
+	free=$(stat -f -c '%a * %S' "$disk")
+	fallocate -l $((free - (36 << 20))) "$disk/other"
+	check_eq "$what: df shows none" 0 "$(df --output=avail "$m" | tail -n 1 | xargs)"
+	for kind in "${!writes[@]}"; do
+		fail_with "$what: $kind" - 'No space left on device' bash -c "${writes[$kind]}"
+	done
+	check_eq "$what: nothing has changed" "v q" "$(cat "$m/t/a/f/q") $(ls "$m/t/a/f")"
+	rm "$disk/other"
+	for kind in "${!writes[@]}"; do
+		check "$what: with room $kind" bash -c "${writes[$kind]}"
+	done
+}
+
+on_disk "one rule for all writes" 128 one_rule
 on_disk "a disk that is filled again and again" 150 press_disk
 on_disk "copies on a full disk" 64 copy_on_full_disk
 disks=("64 files 200000" "64 rows 1000")

@@ -104,7 +104,8 @@ int engine_apply(struct engine *engine, const char *row, struct wcs_mutation *mu
 	int rc;
 
 	wcs_mutation_seal(mutation);
-	rc = resolve_rows(engine_table(engine, &around), &suite_everything, &entry, 1, &applied);
+	rc = resolve_rows(engine_table(engine, &around), &suite_everything, &entry, 1, ROOM_NEW,
+			  &applied);
 	wcs_mutation_free(mutation);
 	return rc;
 }
