@@ -17,18 +17,18 @@ kills=${1:-5}
 seed=${2:-$RANDOM$RANDOM}
 connections=/sys/fs/fuse/connections
 nobody=65534
-cd "$TMP" || exit 1
 
-# An ordinary user can enter these places and mount.
-chmod 711 "$TMP"
-mkdir bin dev root user
+# An ordinary user can enter this place, which nobody else sees, and mount.
+place=/mnt
+mount -t tmpfs -o mode=755 none $place || die "root cannot mount here"
+cd $place || exit 1
+mkdir bin root user
 chown "$nobody" user
 find "$BUILD" -maxdepth 1 -type f -perm -100 -exec cp {} bin \;
 cp "$CRASH_DIR/hangs.py" bin
 chmod -R go+rX bin
-mount -t tmpfs none dev || die "root cannot mount here"
-mknod -m 666 dev/fuse c 10 229
-mount --bind dev/fuse /dev/fuse || die "there is no /dev/fuse"
+mknod -m 666 fuse c 10 229
+mount --bind fuse /dev/fuse || die "there is no /dev/fuse"
 [ -d $connections ] || mount -t sysfs none /sys || die "there is no /sys"
 
 # fusectl: the kernel's control files of connections are there; no_fusectl: they are not.
@@ -43,11 +43,11 @@ no_fusectl() {
 by() {
 	me=$1
 	as=()
-	[ "$me" = root ] || as=(env -i PATH="$PATH" LC_ALL=C.UTF-8 HOME="$TMP/user"
+	[ "$me" = root ] || as=(env -i PATH="$PATH" LC_ALL=C.UTF-8 HOME="$place/user"
 		${ASAN_OPTIONS+ASAN_OPTIONS="$ASAN_OPTIONS"} ${ROWFS_TEST_RUN+ROWFS_TEST_RUN="$ROWFS_TEST_RUN"}
 		setpriv --reuid="$nobody" --regid="$nobody" --clear-groups --)
-	s=$TMP/$me/s
-	m=$TMP/$me/m
+	s=$place/$me/s
+	m=$place/$me/m
 }
 
 # ended_all PID: with all threads; a killed process whose first thread has ended is none of lib_alive.
@@ -114,8 +114,8 @@ for who in root user; do
 	by $who
 	mkdir "$m"
 	[ $who = root ] || chown "$nobody" "$m"
-	printf '{"tables":{"t":{"delimiter":"#","families":{"f":{}}}}}' >"$TMP/schema"
-	check "$who has a store" "${as[@]}" bin/mkfs.rowfs --schema "$TMP/schema" "$s"
+	printf '{"tables":{"t":{"delimiter":"#","families":{"f":{}}}}}' >schema
+	check "$who has a store" "${as[@]}" bin/mkfs.rowfs --schema schema "$s"
 	track_mount "$m"
 done
 
@@ -125,7 +125,7 @@ kill_often
 fusectl
 ((FAILED == 0)) || finish
 what="in the foreground"
-"$BUILD/rowfs" -f "$s" "$m" 2>log &
+bin/rowfs -f "$s" "$m" 2>log &
 server=$!
 within lib_mounted "$m"
 load_notices 0 waiting
@@ -136,10 +136,10 @@ what=auto_unmount
 start -o auto_unmount
 load_notices 0 waiting
 check "$what: nothing hangs" all_ended
-check "$what: it is unmounted" within not_mounted root/m
+check "$what: it is unmounted" within not_mounted "$m"
 
 what=drop_privileges
-PATH=$TMP/bin:$PATH check "$what: a mount" mount.fuse3 "$s" "$m" -t fuse.rowfs -o "drop_privileges,fsname=$s"
+PATH=$place/bin:$PATH check "$what: a mount" mount.fuse3 "$s" "$m" -t fuse.rowfs -o "drop_privileges,fsname=$s"
 find_server
 load_notices 0 waiting
 check "$what: nothing hangs" all_ended
@@ -175,7 +175,7 @@ next_start rowfs-load "$s"
 leave
 next_start rowfs-advise "$s"
 leave
-next_start mkfs.rowfs --force --schema "$TMP/schema" "$s"
+next_start mkfs.rowfs --force --schema schema "$s"
 leave
 next_start rowfs "$s" "$m"
 check "$what: it serves" "${as[@]}" test -d "$m/t"
@@ -186,9 +186,9 @@ no_fusectl
 next_start fsck.rowfs -n "$s"
 leave
 what="another store in its place"
-check "$what: is made" bin/mkfs.rowfs --schema "$TMP/schema" "$TMP/root/other"
+check "$what: is made" bin/mkfs.rowfs --schema schema $place/root/other
 all_killed
-check "$what: it starts" timeout 60 bin/rowfs "$TMP/root/other" "$m"
+check "$what: it starts" timeout 60 bin/rowfs $place/root/other "$m"
 check "$what: nothing hangs then" all_ended
 check "$what: it serves" test -d "$m/t"
 check "$what: and ends" fusermount3 -u "$m"
