@@ -202,11 +202,6 @@ bool cache_replaced(struct fs *fs, const struct cache_mark *mark, struct node *f
 
 /* ---- Columns that move ------------------------------------------------------------------- */
 
-static bool is_cell(const struct node *node, const struct wcs_cell_info *info)
-{
-	return node_ts(node) == info->ts && node_etag(node) == info->etag;
-}
-
 static int cell_of(const struct node *node, struct pos *pos, struct wcs_cell_info *info)
 {
 	int rc = pos_of(node, pos);
@@ -214,11 +209,13 @@ static int cell_of(const struct node *node, struct pos *pos, struct wcs_cell_inf
 	return rc == 0 ? pos_stored(pos, info) : rc;
 }
 
-/* Marks a node whose name is gone. The kernel takes no lock to drop the attributes. */
+/* Marks a node whose name is gone. The kernel itself drops the attributes of the inode whose dentry
+ * it removes, and a notice for a dentry those of its inode. */
 static void unlinked(struct fs *fs, struct node *node)
 {
-	if (!(node_state_set(node, NODE_S_UNLINKED) & NODE_S_UNLINKED) && node->opens > 0)
-		fuse_lowlevel_notify_inval_inode(fs->session, node->nodeid, -1, 0);
+	if (!(node_state_set(node, NODE_S_UNLINKED) & NODE_S_UNLINKED) &&
+	    (node->opens > 0 || !cache_node_is_kept(node)))
+		notice_attributes(fs, node);
 }
 
 bool cache_is_newest(struct fs *fs, struct node *node)
@@ -229,7 +226,7 @@ bool cache_is_newest(struct fs *fs, struct node *node)
 
 	if (rc == -ENOENT)
 		unlinked(fs, node);
-	return rc == 0 && is_cell(node, &info);
+	return rc == 0 && node_is_of(node, &info);
 }
 
 void cache_check_versions(struct fs *fs, struct node *family, struct wcs_slice qualifier)
@@ -298,7 +295,7 @@ void cache_renamed(struct fs *fs, struct node *dir, struct wcs_slice from,
 	for (size_t i = 0; i < list.count; i++) {
 		struct node *old = list.all[i], *under;
 
-		if (is_cell(old, was)) {
+		if (node_is_of(old, was)) {
 			rename_node(fs, old, to, now);
 			continue;
 		}

@@ -53,11 +53,14 @@ static void add_spelled(struct expiry *expiry, struct node *node, const char *en
 	nodes_put(fs->nodes, dir, 1);
 }
 
-/* In this order: another change of the same dentry finds it kept or under way, and waits too. */
+/* In this order: another change of the same dentry finds it kept or under way, and waits too.
+ * Without a dentry the inode of a value may have another name. */
 static void add_entry(struct expiry *expiry, struct node *node)
 {
 	char encoded[SPELL_MAX];
 
+	if (!cache_node_is_kept(node) && node_is_stored(node))
+		notice_attributes(expiry->fs, node);
 	if (expiry->failed || !cache_node_is_kept(node))
 		return;
 	add_spelled(expiry, node, encoded, spell_node(node, encoded));

@@ -103,7 +103,13 @@ int notice_add(struct notice_batch **to, struct node *dir, const char *name, str
 	return 0;
 }
 
-/* Lock: the notices', released while one is sent. */
+void notice_attributes(struct fs *fs, const struct node *node)
+{
+	fuse_lowlevel_notify_inval_inode(fs->session, node->nodeid, -1, 0);
+}
+
+/* The inode of a value may have other names, such as a place that it is bound to. Lock: the
+ * notices', released while one is sent. */
 static void send_batch(struct fs *fs, struct notice_batch *batch)
 {
 	struct notices *notices = fs->notices;
@@ -114,6 +120,8 @@ static void send_batch(struct fs *fs, struct notice_batch *batch)
 		pthread_mutex_unlock(&notices->lock);
 		fuse_lowlevel_notify_inval_entry(fs->session, notice->dir->nodeid, notice->name,
 						 strlen(notice->name));
+		if (node_is_stored(notice->node))
+			notice_attributes(fs, notice->node);
 		pthread_mutex_lock(&notices->lock);
 		batch->done++;
 		notices->sent++;
@@ -191,7 +199,7 @@ static void withdraw(struct fs *fs, struct notice_batch *batch, size_t from)
 		struct node *node = batch->all[i].node;
 
 		node_state_set(node, NODE_S_STALE | NODE_S_REMOVED);
-		fuse_lowlevel_notify_inval_inode(fs->session, node->nodeid, -1, 0);
+		notice_attributes(fs, node);
 	}
 }
 

@@ -43,6 +43,10 @@ enum notice_how {
  */
 void notices_send(struct fs *fs, struct notice_batch *batch, enum notice_how how);
 
+/* Has the kernel ask for the attributes of a node's inode anew; it discards a reply under way that
+ * has older ones. The kernel takes no lock of a directory for this, so any request may call it. */
+void notice_attributes(struct fs *fs, const struct node *node);
+
 /* Waits until all queued notices are sent, with the same limit. */
 void notices_await(struct fs *fs);
 

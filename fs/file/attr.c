@@ -2,10 +2,15 @@
 /* The attributes of a node, and how long the kernel may keep them. */
 #include "fs/file/attr.h"
 
+#include <errno.h>
+
 #include "fs/cache/cache.h"
 #include "fs/control/control.h"
+#include "fs/file/handle.h"
 #include "fs/live/live.h"
 #include "fs/names/pos.h"
+#include "fs/value/draft.h"
+#include "fs/value/value.h"
 #include "fs/write/writer.h"
 
 enum { BLOCK = 512 };
@@ -13,6 +18,24 @@ enum { BLOCK = 512 };
 struct timespec attr_time(int64_t us)
 {
 	return (struct timespec){.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
+}
+
+static void set_size(struct stat *st, uint64_t size)
+{
+	st->st_size = (off_t)size;
+	st->st_blocks = (blkcnt_t)((size + BLOCK - 1) / BLOCK);
+}
+
+static void set_value(struct stat *st, uint64_t size, int64_t time)
+{
+	set_size(st, size);
+	st->st_mtim = st->st_atim = st->st_ctim = attr_time(time);
+}
+
+/* A column's history holds its newest cell, too. */
+static nlink_t links_of(const struct node *node)
+{
+	return node->kind == NODE_CELL && !(node->flags & NODE_F_VIEW) ? 2 : 1;
 }
 
 /* A session of a version has the number of the cell that is there. */
@@ -50,14 +73,11 @@ void attr_fill(struct fs *fs, const struct node *node, struct stat *st)
 	}
 	*st = (struct stat){.st_ino = session ? ino_of(node) : node->ino,
 			    .st_mode = mode,
-			    .st_nlink =
-				    node->kind == NODE_CELL && !(node->flags & NODE_F_VIEW) ? 2 : 1,
+			    .st_nlink = links_of(node),
 			    .st_uid = fs->options.uid,
 			    .st_gid = fs->options.gid,
-			    .st_size = (off_t)size,
-			    .st_blksize = 4096,
-			    .st_blocks = (blkcnt_t)((size + BLOCK - 1) / BLOCK)};
-	st->st_mtim = st->st_atim = st->st_ctim = attr_time(time);
+			    .st_blksize = 4096};
+	set_value(st, size, time);
 	if (node_is_value(node->kind) && ((node_state(node) & NODE_S_UNLINKED) ||
 					  (session && writer_is_unlinked(node->writer)))) {
 		st->st_nlink = 0;
@@ -76,6 +96,62 @@ double attr_timeout(const struct fs *fs, struct node *inode)
 	return stays ? cache_fresh(fs) : 0;
 }
 
+int attr_newest(struct fs *fs, const struct node *node, struct wcs_cell_info *info)
+{
+	struct pos pos;
+	int rc;
+
+	if (node->kind == NODE_DRAFT)
+		return draft_get(fs, node_id(node), info, NULL);
+	rc = pos_of(node, &pos);
+	if (rc != 0)
+		return rc;
+	rc = pos_enter(&pos, false);
+	if (rc == 0)
+		rc = pos_stored(&pos, info);
+	pos_leave(&pos);
+	return rc;
+}
+
+/* The attributes of the newest value of the node's name, in place of the node's. */
+static void set_newest(struct stat *st, const struct node *node, const struct wcs_cell_info *info)
+{
+	st->st_ino = node_child_ino(node->parent, node->kind, node_name(node), info->etag);
+	st->st_nlink = links_of(node);
+	set_value(st, info->size, info->ts);
+}
+
+int attr_get(struct fs *fs, struct node *inode, const struct handle *handle, struct stat *st,
+	     double *timeout)
+{
+	struct node *node = node_now(inode);
+	bool writes = handle && handle->writer, passed = node_state(inode) & NODE_S_PASSED;
+	struct wcs_cell_info info;
+	int rc;
+
+	attr_fill(fs, writes ? handle->writer : node, st);
+	*timeout = attr_timeout(fs, inode);
+	if (writes || !node_is_value(node->kind) || (node->flags & NODE_F_WRITER))
+		return 0;
+	rc = attr_newest(fs, node, &info);
+	if (rc != 0 || !node_is_of(node, &info)) {
+		*timeout = 0;
+		if (rc == -ENOENT && inode->opens == 0)
+			return -ESTALE;
+		if (rc == 0 && (handle ? handle->direct : passed || inode->opens == 0))
+			set_newest(st, node, &info);
+	}
+	if (handle && handle->value && handle->direct)
+		set_size(st, value_size(handle->value));
+	return 0;
+}
+
+void attr_pass(struct fs *fs, struct node *inode)
+{
+	if (!(node_state_set(inode, NODE_S_PASSED) & NODE_S_PASSED))
+		notice_attributes(fs, inode);
+}
+
 /* An aggregate shows a number, whose size does not follow from the written lines. */
 void attr_keep(struct node *session)
 {
@@ -83,10 +159,8 @@ void attr_keep(struct node *session)
 		node_state_set(session, NODE_S_SHOWN);
 }
 
-/* The kernel takes no lock for this notice, and discards a reply under way that has older
- * attributes. */
 void attr_changed(struct fs *fs, struct node *session)
 {
 	if (node_state_clear(session, NODE_S_SHOWN) & NODE_S_SHOWN)
-		fuse_lowlevel_notify_inval_inode(fs->session, session->nodeid, -1, 0);
+		notice_attributes(fs, session);
 }

@@ -9,8 +9,26 @@
 /* Microseconds since 1970 as stat(2) has them. */
 struct timespec attr_time(int64_t us);
 
-/* Fills all attributes. */
+/* Fills all attributes of a node. */
 void attr_fill(struct fs *fs, const struct node *node, struct stat *st);
+
+/*
+ * Fills the attributes of an inode of the kernel, as a request gets them that has the open file
+ * (NULL: none): of the value that the file reads, or of its write session. Without one they are
+ * those of the name's newest value, which is another one than the node's where the inode is bound
+ * to a place, or held by O_PATH or a file handle; but an inode that is open keeps those of its own
+ * value, until it was opened or truncated for another one (NODE_S_PASSED). *timeout: seconds for
+ * which the kernel may cache them. 0, or -ESTALE: the name is gone, and no file is open.
+ */
+struct handle;
+int attr_get(struct fs *fs, struct node *inode, const struct handle *handle, struct stat *st,
+	     double *timeout);
+
+/* The value that the node's name has now. 0, -ENOENT or another error. */
+int attr_newest(struct fs *fs, const struct node *node, struct wcs_cell_info *info);
+
+/* Another value than the node's is served through the inode from here on. */
+void attr_pass(struct fs *fs, struct node *inode);
 
 /* Seconds for which the kernel may cache the attributes; call it after attr_fill. A node stands for
  * one stored value, so its attributes do not change. A session's do: the kernel caches them from

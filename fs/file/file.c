@@ -17,6 +17,15 @@
 #include "fs/value/value.h"
 #include "fs/write/writer.h"
 
+/* Does a READ fill a page of an inode that stands for another value than the file? The pages may be
+ * those of a reader of that value. Only mmap(MAP_PRIVATE) asks for them, which the kernel permits
+ * with direct_io: its READ has no lock owner, as that of a read(2) has. */
+static bool fills_page(fuse_ino_t ino, const struct handle *handle, const struct fuse_file_info *fi)
+{
+	return handle->direct && fi->lock_owner == 0 &&
+	       (handle->value || (handle->writer && handle->writer->nodeid != ino));
+}
+
 void fs_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
 {
 	struct handle *handle = handle_of(fi);
@@ -30,7 +39,12 @@ void fs_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse
 		return;
 	}
 	buf = malloc(size);
-	if (buf && handle->control)
+	if (buf && fills_page(ino, handle, fi))
+		rc = report(
+			fs, lookup_ino(fs, ino), NULL, 0, -ENODEV,
+			"the file was written since it was bound here, or opened first: it cannot "
+			"be mapped");
+	else if (buf && handle->control)
 		rc = control_read(handle->control, req, buf, size, (uint64_t)off, &got);
 	else if (buf && handle->writer)
 		rc = writer_read(handle->writer, buf, size, (uint64_t)off, &got);

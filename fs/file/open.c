@@ -21,25 +21,42 @@ static bool wants_write(const struct fuse_file_info *fi)
 	return (fi->flags & O_ACCMODE) != O_RDONLY || (fi->flags & O_TRUNC);
 }
 
-/* newest: opens the column's newest cell instead of the node's. */
-static int open_value(struct fs *fs, const struct node *node, bool newest, uint32_t *etag,
-		      struct value **value)
+/* newest: opens the value that the node's name has now instead of the node's. */
+static int open_value(struct fs *fs, const struct node *node, bool newest,
+		      struct wcs_cell_info *info, struct value **value)
 {
-	struct wcs_cell_info info;
 	struct pos pos;
 	int rc;
 
-	if (node->kind == NODE_DRAFT) {
-		rc = draft_get(fs, node_id(node), &info, value);
-		*etag = rc == 0 ? info.etag : 0;
-		return rc;
-	}
+	if (node->kind == NODE_DRAFT)
+		return draft_get(fs, node_id(node), info, value);
 	rc = pos_of(node, &pos);
-	if (rc == 0 && node->kind == NODE_CELL && !newest)
-		pos.ts = node_ts(node);
+	if (rc == 0 && newest && pos.view)
+		rc = attr_newest(fs, node, info);
+	if (rc != 0)
+		return rc;
+	if (!newest || pos.view)
+		pos.ts = newest ? info->ts : node_ts(node);
+	rc = value_open(&pos, value);
 	if (rc == 0)
-		rc = value_open(&pos, value);
-	*etag = rc == 0 ? value_etag(*value) : 0;
+		*info = *value_info(*value);
+	return rc;
+}
+
+/* Opens the node's value for reading, with the pages that the kernel has of it. newest: if its name
+ * still has that value. -ENOENT: it has not, or the value is gone. */
+static int open_own(struct fs *fs, const struct node *node, bool newest, struct handle *handle,
+		    struct fuse_file_info *fi)
+{
+	struct wcs_cell_info info;
+	int rc = open_value(fs, node, newest, &info, &handle->value);
+
+	if (rc == 0 && (!node_is_of(node, &info) || (node_state(node) & NODE_S_STALE))) {
+		value_put(handle->value);
+		handle->value = NULL;
+		rc = -ENOENT;
+	}
+	fi->keep_cache = rc == 0;
 	return rc;
 }
 
@@ -77,28 +94,30 @@ static int open_session(struct fs *fs, struct node *session, struct handle *hand
 }
 
 /* The kernel did not repeat the lookup, so it opens an inode that stands for another value. Reads
- * and writes bypass that inode's page cache. A write beyond the inode's end extends it. With
- * O_TRUNC the kernel sets the inode's size to 0 after the reply, and again after it asked for
- * security.capability. If another process requested attributes in between, the kernel would cache
- * them with size 0; NODE_S_PASSED gives attributes timeout 0. */
+ * and writes bypass that inode's page cache (fs_read refuses those of a mapping). A write beyond
+ * the inode's end extends it. With O_TRUNC the kernel sets the inode's size to 0 after the reply,
+ * and again after it asked for security.capability. If another process requested attributes in
+ * between, the kernel would cache them with size 0; NODE_S_PASSED gives attributes timeout 0. */
 static int open_unseen(struct fs *fs, pid_t thread, struct node *inode, struct handle *handle,
 		       struct fuse_file_info *fi)
 {
 	struct node *node = node_now(inode), *session;
-	uint32_t etag;
+	struct wcs_cell_info info;
 	int rc;
 
 	fi->direct_io = 1;
+	attr_pass(fs, inode);
 	if (!wants_write(fi))
-		return open_value(fs, node, true, &etag, &handle->value);
-	node_state_set(inode, NODE_S_PASSED);
+		return open_value(fs, node, true, &info, &handle->value);
 	rc = writers_reopen(fs, thread, node, &session);
 	return rc == 0 ? open_session(fs, session, handle, fi->flags, thread) : rc;
 }
 
-/* The kernel's inode is not for this thread. The first time the answer is ESTALE. After that, a
- * session's inode that is reopened through /proc opens that session; any other open gets the newest
- * value to read, or a new session whose node the kernel does not know. */
+/* The kernel's inode is not for this thread, or its value is not the newest. The first time the
+ * answer is ESTALE. After that, a session's inode that is reopened through /proc opens that
+ * session; an inode that the kernel has found anew, but whose value was replaced since, opens its
+ * own value, which was the newest during this open(2). Any other open gets the newest value to
+ * read, or a new session whose node the kernel does not know. ESTALE: the file was removed. */
 static int open_other(struct fs *fs, pid_t thread, struct node *inode, struct handle *handle,
 		      struct fuse_file_info *fi)
 {
@@ -106,6 +125,7 @@ static int open_other(struct fs *fs, pid_t thread, struct node *inode, struct ha
 	enum retry_want want = wants_write(fi) ? RETRY_WRITE : RETRY_READ;
 	struct retry_names names;
 	enum retry_state state;
+	int rc;
 
 	lookup_names(inode, &names);
 	state = retry_ask(fs->retries, thread, &names, want);
@@ -113,15 +133,18 @@ static int open_other(struct fs *fs, pid_t thread, struct node *inode, struct ha
 		return -ESTALE;
 	if (state == RETRY_REOPENED && (node->flags & NODE_F_WRITER))
 		return open_session(fs, node_get(node), handle, fi->flags, thread);
-	return open_unseen(fs, thread, inode, handle, fi);
+	if (state == RETRY_AGAIN && want == RETRY_READ && !(node->flags & NODE_F_WRITER) &&
+	    open_own(fs, node, false, handle, fi) == 0)
+		return 0;
+	rc = open_unseen(fs, thread, inode, handle, fi);
+	return rc == -ENOENT && state != RETRY_AGAIN ? -ESTALE : rc;
 }
 
 static int open_cell(struct fs *fs, pid_t thread, struct node *inode, struct handle *handle,
 		     struct fuse_file_info *fi)
 {
 	struct node *node = node_now(inode);
-	bool session = node->flags & NODE_F_WRITER, shared;
-	uint32_t etag;
+	bool session = node->flags & NODE_F_WRITER;
 	int rc;
 
 	if (session || wants_write(fi)) {
@@ -132,35 +155,12 @@ static int open_cell(struct fs *fs, pid_t thread, struct node *inode, struct han
 		retry_end(fs->retries, thread, node->plain);
 		return open_session(fs, node_get(node), handle, fi->flags, thread);
 	}
-	/* The node's name may be older than another client's change. */
-	shared = wcs_store_fresh(fs->store) != INT64_MAX;
-	rc = open_value(fs, node, shared, &etag, &handle->value);
-	if (rc == 0 && (etag != node_etag(node) || (node_state(node) & NODE_S_STALE))) {
-		value_put(handle->value);
-		handle->value = NULL;
-		rc = -ENOENT; /* the store no longer has the node's value under its name */
-	}
+	fi->noflush = !locks_need_flush(fs->locks);
+	rc = open_own(fs, node, true, handle, fi);
 	/* After ESTALE the kernel repeats the lookup, once. */
 	if (rc == -ENOENT)
 		return open_other(fs, thread, inode, handle, fi);
-	fi->keep_cache = 1;
-	fi->noflush = !locks_need_flush(fs->locks);
 	retry_end(fs->retries, thread, node->plain);
-	return rc;
-}
-
-/* In a view: a node's value is committed, and there are no sessions. If it was replaced, the kernel
- * looks the name up again, once. */
-static int open_viewed(struct fs *fs, const struct node *node, struct handle *handle,
-		       struct fuse_file_info *fi)
-{
-	uint32_t etag;
-	int rc = open_value(fs, node, false, &etag, &handle->value);
-
-	if (rc == -ENOENT || (rc == 0 && etag != node_etag(node)))
-		return -ESTALE;
-	fi->keep_cache = 1;
-	fi->noflush = !locks_need_flush(fs->locks);
 	return rc;
 }
 
@@ -186,10 +186,12 @@ void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		fi->noflush = !locks_need_flush(fs->locks); /* a close works without the mount */
 	} else if (handle && node->kind == NODE_CONTROL)
 		rc = control_open(fs, node, fuse_req_ctx(req), &handle->control, fi);
-	else if (handle && (node->flags & NODE_F_VIEW))
-		rc = open_viewed(fs, node, handle, fi);
-	else if (handle)
+	else if (handle) {
+		if (node->flags & NODE_F_VIEW) /* which may read long to find the newest value */
+			fs_interruptible(req);
 		rc = open_cell(fs, fuse_req_ctx(req)->pid, node, handle, fi);
+		fs_interruptible(NULL);
+	}
 	if (rc == 0)
 		set_direct(handle, fi);
 	rc = report_unreadable(fs, lookup_ino(fs, ino), NULL, rc);

@@ -12,12 +12,18 @@
 #include "fs/write/retry.h"
 #include "fs/write/writer.h"
 
-static void attr_reply(fuse_req_t req, struct node *inode)
+/* gone: the answer if the name is gone and no file is open; 0: the attributes. */
+static void attr_reply(fuse_req_t req, struct node *inode, const struct fuse_file_info *fi,
+		       int gone)
 {
+	double timeout;
 	struct stat st;
+	int rc = attr_get(fs_of(req), inode, fi ? handle_of(fi) : NULL, &st, &timeout);
 
-	attr_fill(fs_of(req), node_now(inode), &st);
-	fuse_reply_attr(req, &st, attr_timeout(fs_of(req), inode));
+	if (rc != 0 && gone != 0)
+		fuse_reply_err(req, gone);
+	else
+		fuse_reply_attr(req, &st, timeout);
 }
 
 void fs_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -39,7 +45,7 @@ void fs_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	    (thread == 0 || retry_ask(fs->retries, thread, &names, RETRY_STAT) == RETRY_FIRST))
 		fuse_reply_err(req, ESTALE);
 	else
-		attr_reply(req, inode);
+		attr_reply(req, inode, fi, ESTALE);
 }
 
 /* The time that a SETATTR asks for in microseconds. -ENOENT: none; -EINVAL: negative. */
@@ -96,8 +102,10 @@ static int setattr_stored(struct fs *fs, pid_t thread, struct node *inode, const
 	if (rc != 0)
 		return rc;
 	rc = setattr_session(fs, session, attr, to_set, stamp);
-	if (to_set & FUSE_SET_ATTR_SIZE)
+	if (to_set & FUSE_SET_ATTR_SIZE) {
 		writer_expire(fs, session);
+		attr_pass(fs, inode);
+	}
 	attr_changed(fs, session);
 	nodes_put(fs->nodes, session, 1);
 	return rc;
@@ -161,8 +169,7 @@ void fs_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 		cache_stamped(fs, node_now(inode), newest, stamp);
 		/* After a rename the kernel may also hold the node that took the inode's place. */
 		if (node_now(inode) != inode)
-			fuse_lowlevel_notify_inval_inode(fs->session, node_now(inode)->nodeid, -1,
-							 0);
+			notice_attributes(fs, node_now(inode));
 	}
 	if (rc == 0 && (node->flags & NODE_F_WRITER) && (to_set & FUSE_SET_ATTR_SIZE))
 		writer_expire(fs, node);
@@ -175,7 +182,7 @@ void fs_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 	 * it. */
 	if (node->flags & NODE_F_WRITER)
 		node_state_clear(node, NODE_S_SHOWN);
-	attr_reply(req, inode);
+	attr_reply(req, inode, fi, 0);
 }
 
 void fs_statfs(fuse_req_t req, fuse_ino_t ino)

@@ -109,8 +109,9 @@ enum {
  * |          |                                     | until a notice, or a new dentry, clears it |
  * | STALE    | a notice that the kernel took too   | GETATTR and OPEN answer ESTALE, and the    |
  * |          | late or cannot be waited for        | kernel repeats the LOOKUP                  |
- * | PASSED   | OPEN for writing without a LOOKUP   | the kernel may have a wrong size: the      |
- * |          | of the session (/proc/self/fd)      | attributes get timeout 0                   |
+ * | PASSED   | OPEN or truncate(2) of an inode     | the attributes are those of the name's     |
+ * |          | with an older value than its name,  | newest value, with timeout 0               |
+ * |          | without a LOOKUP (attr.h)           |                                            |
  * | SHOWN    | a reply with a session's attributes | the kernel keeps them; a change drops them |
  * | LISTED   | READDIRPLUS, with KEPT              | the kernel makes the dentry after the      |
  * |          |                                     | reply: only a request that has the         |
@@ -249,6 +250,12 @@ static inline int64_t node_ts(const struct node *node)
 static inline uint32_t node_etag(const struct node *node)
 {
 	return atomic_load_explicit(&node->etag, memory_order_relaxed);
+}
+
+/* Is that the value which the node stands for? */
+static inline bool node_is_of(const struct node *node, const struct wcs_cell_info *info)
+{
+	return node_ts(node) == info->ts && node_etag(node) == info->etag;
 }
 
 /* Is the node that directory or below it, in either tree? plain: the directory's. */

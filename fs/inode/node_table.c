@@ -66,7 +66,8 @@ static bool node_key_equal(const struct node_key *a, const struct node_key *b)
 /* A node with one reference, which holds one to its parent. NULL: no memory. */
 static struct node *node_new(const struct node_key *key, uint8_t flags)
 {
-	struct node *node = calloc(1, sizeof(*node) + key->name.len + 1);
+	size_t len = offsetof(struct node, name) + key->name.len + 1;
+	struct node *node = calloc(1, len > sizeof(*node) ? len : sizeof(*node));
 
 	if (!node)
 		return NULL;

@@ -13,7 +13,7 @@ struct value {
 	atomic_uint refs;
 	struct wcs_value *stored; /* NULL: it is the spool */
 	struct spool spool;
-	uint32_t etag;
+	struct wcs_cell_info info; /* of a stored one */
 };
 
 struct value *value_new(struct spool *spool)
@@ -55,7 +55,7 @@ int value_open(const struct pos *pos, struct value **value)
 		value_put(made);
 		return rc;
 	}
-	made->etag = info.etag;
+	made->info = info;
 	*value = made;
 	return 0;
 }
@@ -80,9 +80,9 @@ uint64_t value_size(const struct value *value)
 	return value->stored ? wcs_value_info(value->stored)->size : value->spool.size;
 }
 
-uint32_t value_etag(const struct value *value)
+const struct wcs_cell_info *value_info(const struct value *value)
 {
-	return value->etag;
+	return &value->info;
 }
 
 int value_read(struct value *value, void *buf, size_t len, uint64_t offset, size_t *got)

@@ -25,8 +25,8 @@ void value_put(struct value *value);
 
 uint64_t value_size(const struct value *value);
 
-/* The etag of a stored value. */
-uint32_t value_etag(const struct value *value);
+/* Of a stored value; its size is that of the text that its file shows. */
+const struct wcs_cell_info *value_info(const struct value *value);
 
 /* Copies up to len bytes from offset on into buf; *got is less than len only at the end. */
 int value_read(struct value *value, void *buf, size_t len, uint64_t offset, size_t *got);

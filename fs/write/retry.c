@@ -96,7 +96,7 @@ enum retry_state retry_ask(struct retries *retries, pid_t thread, const struct r
 	bool left;
 
 	if (thread == 0)
-		return RETRY_AGAIN;
+		return RETRY_BELOW;
 	pthread_mutex_lock(&retries->lock);
 	retry = find(retries, thread, names->all[0]);
 	if (retry) {
@@ -104,7 +104,9 @@ enum retry_state retry_ask(struct retries *retries, pid_t thread, const struct r
 			       ? retry->missed
 			       : retry->want != want && retry->want != RETRY_STAT;
 		if (!left && this_second() <= retry->second + SECONDS_MAX)
-			state = retry->looked ? RETRY_AGAIN : RETRY_REOPENED;
+			state = retry->lookups > 0 ? RETRY_AGAIN
+				: retry->looked	   ? RETRY_BELOW
+						   : RETRY_REOPENED;
 		drop(retries, retry);
 	}
 	if (state == RETRY_FIRST) {

@@ -4,8 +4,8 @@
  * the request; that second request must be answered as it stands, with any node.
  *
  * A name is its st_ino in the plain tree, never 0. A thread outside of this pid namespace has the
- * number 0 and cannot be told from others, so it never gets a retry. Any thread may call these
- * functions.
+ * number 0 and cannot be told from others, so it never gets a retry (RETRY_BELOW). Any thread may
+ * call these functions.
  */
 #ifndef FS_RETRY_H
 #define FS_RETRY_H
@@ -19,8 +19,11 @@ void retries_free(struct retries *retries);
 
 enum retry_state {
 	RETRY_FIRST,	/* a new retry: answer ESTALE */
-	RETRY_REOPENED, /* no lookup came since the ESTALE: the file is reopened through /proc */
-	RETRY_AGAIN,	/* lookups came, and yet the request has a node of another thread */
+	RETRY_REOPENED, /* no lookup came since the ESTALE: the file is bound to a place, or
+			 * reopened through /proc or a file handle */
+	RETRY_BELOW,	/* only other names were looked up: the same with a path in this mount, or
+			 * a rename came between */
+	RETRY_AGAIN,	/* its name was looked up, and yet the request has another node */
 };
 
 /* The name of the node of a request, then its earlier names, the latest first; 0: none. If a rename
@@ -32,7 +35,7 @@ struct retry_names {
 /* The kind of request. A GETATTR may come on the way to an OPEN. */
 enum retry_want { RETRY_STAT, RETRY_READ, RETRY_WRITE };
 
-/* A request comes with a node that is not for its thread. RETRY_FIRST begins a retry; the other two
+/* A request comes with a node that is not for its thread. RETRY_FIRST begins a retry; the other
  * results end one that began a few seconds ago for a request of the same kind, or for a GETATTR.
  * An entry of another kind is left from a request that the kernel never repeated. */
 enum retry_state retry_ask(struct retries *retries, pid_t thread, const struct retry_names *names,

@@ -141,6 +141,6 @@ SUITE_TEST(test_of_no_thread, 10)
 {
 	begin();
 	for (int i = 0; i < 3; i++)
-		ck_assert_int_eq(ask(0, RETRY_READ), RETRY_AGAIN);
+		ck_assert_int_eq(ask(0, RETRY_READ), RETRY_BELOW);
 	retries_free(retries);
 }
