@@ -140,6 +140,15 @@ static int open_other(struct fs *fs, pid_t thread, struct node *inode, struct ha
 	return rc == -ENOENT && state != RETRY_AGAIN ? -ESTALE : rc;
 }
 
+/* Can the name have another value than the node, by a change that was answered or by another
+ * client? As long as the kernel may keep the node's dentry it cannot (cache.c), unless a rename put
+ * another dentry in its place. */
+static bool may_be_old(const struct fs *fs, const struct node *node)
+{
+	return (node_state(node) & (NODE_S_KEPT | NODE_S_UNLINKED)) != NODE_S_KEPT ||
+	       wcs_store_fresh(fs->store) != INT64_MAX;
+}
+
 static int open_cell(struct fs *fs, pid_t thread, struct node *inode, struct handle *handle,
 		     struct fuse_file_info *fi)
 {
@@ -156,7 +165,7 @@ static int open_cell(struct fs *fs, pid_t thread, struct node *inode, struct han
 		return open_session(fs, node_get(node), handle, fi->flags, thread);
 	}
 	fi->noflush = !locks_need_flush(fs->locks);
-	rc = open_own(fs, node, true, handle, fi);
+	rc = open_own(fs, node, may_be_old(fs, node), handle, fi);
 	/* After ESTALE the kernel repeats the lookup, once. */
 	if (rc == -ENOENT)
 		return open_other(fs, thread, inode, handle, fi);
@@ -194,7 +203,7 @@ void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	}
 	if (rc == 0)
 		set_direct(handle, fi);
-	rc = report_unreadable(fs, lookup_ino(fs, ino), NULL, rc);
+	rc = report_unreadable(fs, node_now(node), NULL, rc);
 	handle_reply(req, ino, rc, handle, fi);
 }
 

@@ -136,8 +136,11 @@ def earlier():
 class Way:
     """A column that was found once, and is opened again and again without its name."""
 
+    all = []
+
     def __init__(self, how, path):
         self.how, self.fd = how, None
+        Way.all.append(self)
         if how == "bind":
             bind(path, place)
             self.path = place
@@ -151,6 +154,7 @@ class Way:
             self.path = "/proc/self/fd/%d" % self.fd
 
     def end(self):
+        Way.all.remove(self)
         if self.fd is None:
             unbind(self.path)
         else:
@@ -196,6 +200,29 @@ def newest(how):
     put(table + "/a/.row", '{"families":{"f":{"q":"of a row"}}}\n')
     shows("written by .row", way, path, "of a row")
     way.end()
+
+
+def changed(how):
+    """Each kind of change as the first one."""
+    other = family + "/.other"
+    for change in (
+        lambda path: put(path, "new"),
+        lambda path: put(other, "new") or os.rename(other, path),
+        lambda path: put(table + "/a/.row", '{"families":{"f":{"q":"new"}}}\n'),
+        lambda path: put(table + "/.rows", '{"key":"a","families":{"f":{"q":"new"}}}\n'),
+        lambda path: put("%s@/%d" % (path, 1 << 60), "new"),
+        lambda path: put("%s@/%d" % (path, os.stat(path).st_mtime_ns // 1000), "new"),
+        lambda path: put(mount + "/.versions/t/a/f/q@/%d" % (1 << 60), "new"),
+        lambda path: put(path + "@/.draft", "new") or os.rename(path + "@/.draft", "%s@/%d" % (path, 1 << 60)),
+        lambda path: put(other, "new") or os.rename("%s@/%s" % (other, os.listdir(other + "@")[0]), path),
+        lambda path: os.unlink(path) or put(path, "new"),
+        lambda path: os.unlink(path) or put(table + "/a/.row", '{"families":{"f":{"q":"new"}}}\n'),
+        lambda path: os.unlink(path) or put(other, "new") or os.rename(other, path),
+    ):
+        path, way = column(how)
+        change(path)
+        shows("changed", way, path, "new")
+        way.end()
 
 
 def written(how):
@@ -334,7 +361,7 @@ def beside(how):
     way.end()
 
 
-OF_WAYS = (newest, written, held, removed, others, beside)
+OF_WAYS = (newest, changed, written, held, removed, others, beside)
 WAYS = ("bind", "inside", "O_PATH", "open")
 
 if sys.argv[3] == "--list":
@@ -342,4 +369,8 @@ if sys.argv[3] == "--list":
         for way_of in WAYS:
             print(scenario.__name__, way_of)
 else:
-    globals()[sys.argv[3]](*sys.argv[4:])
+    try:
+        globals()[sys.argv[3]](*sys.argv[4:])
+    finally:
+        for left in list(Way.all):
+            left.end()
