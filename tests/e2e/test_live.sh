@@ -45,6 +45,7 @@ export f trace
 	tool "timeout cat" $'v1\nv2\nv3' "timeout 10 cat \$f | $only | head -n 3"
 	tool "grep -m" v3 "grep -m 1 v3 \$f | $only"
 	tool "tail -f" $'v1\nv2\nv3' "tail -s 0.2 -f \$f | $only | head -n 3; :"
+	tool "tail -n +1 -f" $'v1\nv2\nv3' "stdbuf -oL tail -n +1 -f \$f | $only | head -n 3; :"
 	tool "tail -F, and another one" $'v1\nv1' \
 		"tail -s 0.2 -f \$f | head -n 1 | $only & tail -s 0.2 -F \$f | head -n 1 | $only; wait" 2
 	tool "jq" $'"v1"\n"v2"' 'jq --unbuffered .families.f.q[0].value $f | head -n 2'
