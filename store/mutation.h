@@ -45,7 +45,9 @@ struct wcs_delete {
 	const char *family;
 	struct wcs_slice qualifier; /* WCS_DELETE_COLUMN, _CELL */
 	int64_t ts;		    /* WCS_DELETE_CELL */
-	bool taken; /* only in an edit: a set takes the cell's value, see backend.h */
+	/* Only in an edit: a set takes the cell's value, or that of the column's newest cell; see
+	 * backend.h. */
+	bool taken;
 };
 
 struct wcs_write {

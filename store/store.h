@@ -12,7 +12,7 @@
  *   -EINVAL     an argument is malformed; for a mutation: a timestamp that cannot be set, an
  *               increment of a value that is no integer, a value that the family's type refuses
  *   -ENAMETOOLONG  a row key or qualifier over its limit
- *   -EFBIG      a value over its limit
+ *   -EFBIG      a value over its limit; a history over the limit of a move
  *   -EOVERFLOW  an integer or a timestamp would leave its range
  *   -EPERM      the table is protected from that
  *   -ENOTEMPTY  the thing to remove or change still holds rows, cells or families
@@ -51,6 +51,8 @@
 #define WCS_VALUE_WARN	      (10u << 20)  /* bytes; logged */
 #define WCS_ROW_WARN	      (100u << 20) /* bytes of values; logged when they are read */
 #define WCS_VALUE_INLINE      4096u	   /* bytes; values up to this come with their cell */
+#define WCS_MOVE_CELLS_MAX    100000u	   /* of a column that gets another name */
+#define WCS_MOVE_BYTES_MAX    (32u << 20)  /* of their row keys, qualifiers and inline values */
 #define WCS_FAMILY_NAME_MAX   64u	   /* bytes of [-_.a-zA-Z0-9]; at least 1 */
 #define WCS_FAMILIES_WARN     100u	   /* families in a table; logged */
 #define WCS_TABLE_NAME_MAX    50u	   /* bytes, [_a-zA-Z0-9][-_.a-zA-Z0-9]* */
@@ -757,7 +759,8 @@ enum wcs_move_kind {
 	/* The column `from` becomes the column `to`, with all its cells. Where `to` has a cell, the
 	 * newest value of `from` becomes the newest cell of `to` instead, with its timestamp where
 	 * that is later than the newest of `to`, else with the server's; and `from` goes. from and
-	 * to being the same changes nothing. */
+	 * to being the same changes nothing. -EFBIG where `to` has no cell and `from` has more than
+	 * WCS_MOVE_CELLS_MAX or WCS_MOVE_BYTES_MAX. */
 	WCS_MOVE_COLUMN,
 	/* The same, but -EEXIST where `to` has a cell, also when from and to are the same. */
 	WCS_MOVE_COLUMN_NEW,

@@ -20,13 +20,14 @@ int ldb_cursor_open(struct ldb_cursor *cursor, struct ldb *db, unsigned int keep
 			return -ENOMEM;
 		cursor->end = cursor->kept + CURSOR_ROOM;
 	}
-	cursor->iter = ldb_db_iterate(db);
+	cursor->iter = ldb_db_iterate_cells(db, &cursor->erased);
 	return 0;
 }
 
 void ldb_cursor_close(struct ldb_cursor *cursor)
 {
 	leveldb_iter_destroy(cursor->iter);
+	ldb_erased_put(cursor->erased);
 	free(cursor->kept);
 }
 
@@ -50,12 +51,17 @@ void ldb_cursor_seek(struct ldb_cursor *cursor, const struct ldb_key *target)
 {
 	cursor->at = NULL;
 	ldb_iter_seek(cursor->iter, target);
+	ldb_erased_pass(cursor->erased, cursor->iter);
 }
 
 bool ldb_cursor_skip(struct ldb_cursor *cursor, const struct ldb_key *target)
 {
-	if (!cursor->at)
-		return ldb_iter_skip(cursor->iter, target, CURSOR_STEPS);
+	if (!cursor->at) {
+		bool near = ldb_iter_skip(cursor->iter, target, CURSOR_STEPS);
+
+		ldb_erased_pass(cursor->erased, cursor->iter);
+		return near;
+	}
 	do
 		ldb_cursor_next(cursor);
 	while (ldb_cursor_before(cursor, target));
@@ -67,6 +73,7 @@ void ldb_cursor_skip_row(struct ldb_cursor *cursor, const struct ldb_key *target
 	if (cursor->seeks > 0) {
 		cursor->seeks--;
 		ldb_iter_seek(cursor->iter, target);
+		ldb_erased_pass(cursor->erased, cursor->iter);
 	} else if (!ldb_cursor_skip(cursor, target)) {
 		cursor->seeks = CURSOR_RETRY;
 	}
@@ -74,18 +81,40 @@ void ldb_cursor_skip_row(struct ldb_cursor *cursor, const struct ldb_key *target
 
 /* ---- Back -------------------------------------------------------------------------------- */
 
+/* Puts the iterator at the last key before the given one. */
+static void cursor_seek_before(leveldb_iterator_t *iter, const void *key, size_t len)
+{
+	leveldb_iter_seek(iter, key, len);
+	if (leveldb_iter_valid(iter))
+		leveldb_iter_prev(iter);
+	else
+		leveldb_iter_seek_to_last(iter);
+}
+
+/* Moves the iterator, which goes back, before the erased ranges. */
+static void cursor_pass_back(struct ldb_cursor *cursor)
+{
+	const struct ldb_erased_range *range;
+	const unsigned char *key;
+	size_t len;
+
+	while (cursor->erased && leveldb_iter_valid(cursor->iter)) {
+		key = ldb_iter_key(cursor->iter, &len);
+		range = ldb_erased_find(cursor->erased, key, len);
+		if (!range)
+			return;
+		cursor_seek_before(cursor->iter, range->from.data, range->from.len);
+	}
+}
+
 /* Puts the iterator at the last key before the target. */
 static void cursor_before(struct ldb_cursor *cursor, const struct ldb_key *target)
 {
 	leveldb_iterator_t *iter = cursor->iter;
 
-	if (!cursor->at || (leveldb_iter_valid(iter) && !ldb_iter_before(iter, target))) {
-		ldb_iter_seek(iter, target);
-		if (leveldb_iter_valid(iter))
-			leveldb_iter_prev(iter);
-		else
-			leveldb_iter_seek_to_last(iter);
-	}
+	if (!cursor->at || (leveldb_iter_valid(iter) && !ldb_iter_before(iter, target)))
+		cursor_seek_before(iter, target->data, target->len);
+	cursor_pass_back(cursor);
 	cursor->at = cursor->end;
 }
 
@@ -108,6 +137,7 @@ static bool cursor_keep(struct ldb_cursor *cursor, const struct ldb_key *row)
 		memcpy(at + sizeof(entry), key, key_len);
 		memcpy(at + sizeof(entry) + key_len, value, value_len);
 		leveldb_iter_prev(cursor->iter);
+		cursor_pass_back(cursor);
 		if (!ldb_iter_within(cursor->iter, row)) {
 			cursor->at = cursor->first = at;
 			return true;

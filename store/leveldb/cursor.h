@@ -17,6 +17,7 @@
 struct ldb_cursor {
 	struct ldb *db;
 	leveldb_iterator_t *iter;
+	struct ldb_erased *erased; /* ranges that it passes over */
 	unsigned int seeks; /* moves from row to row that seek before steps are tried again */
 	/* `at` is the present key among the kept ones of a row; NULL: none are kept, and the
 	 * iterator has the key. At `end` there is no key. While keys are kept, the iterator is at
@@ -66,6 +67,7 @@ static inline void ldb_cursor_next(struct ldb_cursor *cursor)
 
 	if (!cursor->at) {
 		leveldb_iter_next(cursor->iter);
+		ldb_erased_pass(cursor->erased, cursor->iter);
 		return;
 	}
 	entry = ldb_cursor_entry(cursor->at);

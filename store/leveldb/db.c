@@ -198,6 +198,117 @@ leveldb_iterator_t *ldb_db_iterate(struct ldb *db)
 	return leveldb_create_iterator(db->db, db->read);
 }
 
+/* ---- Erased ranges ----------------------------------------------------------------------- */
+
+void ldb_erased_set(struct ldb *db, struct ldb_erased *erased)
+{
+	struct ldb_erased *old;
+
+	pthread_mutex_lock(&db->erased_lock);
+	old = db->erased;
+	db->erased = erased;
+	atomic_fetch_add(&db->erasing, 1);
+	pthread_mutex_unlock(&db->erased_lock);
+	ldb_erased_put(old);
+}
+
+void ldb_erased_put(struct ldb_erased *erased)
+{
+	if (!erased || atomic_fetch_sub(&erased->refs, 1) > 1)
+		return;
+	for (size_t i = 0; i < erased->count; i++)
+		free((void *)erased->ranges[i].from.data);
+	free(erased->ranges);
+	free(erased);
+}
+
+/* Takes the ranges that are set, and makes an iterator, between two changes of them. */
+static leveldb_iterator_t *erased_iterate(struct ldb *db, struct ldb_erased **erased)
+{
+	leveldb_iterator_t *iter;
+
+	pthread_mutex_lock(&db->erased_lock);
+	*erased = db->erased;
+	if (*erased)
+		atomic_fetch_add(&(*erased)->refs, 1);
+	iter = ldb_db_iterate(db);
+	pthread_mutex_unlock(&db->erased_lock);
+	return iter;
+}
+
+/* The ranges are set before the change is written, and ended when the last of their cells and
+ * their records are deleted. The view of the iterator has their record if it is of the time in
+ * between. An error of that look is met again by the reader. */
+leveldb_iterator_t *ldb_db_iterate_cells(struct ldb *db, struct ldb_erased **erased)
+{
+	uint64_t erasing = atomic_load(&db->erasing);
+	struct ldb_id_key record;
+	leveldb_iterator_t *iter;
+	const unsigned char *key;
+	size_t len;
+
+	*erased = NULL;
+	if (erasing % 2 == 0) {
+		iter = ldb_db_iterate(db);
+		if (atomic_load(&db->erasing) == erasing)
+			return iter;
+		leveldb_iter_destroy(iter);
+	}
+	iter = erased_iterate(db, erased);
+	if (!*erased)
+		return iter;
+	record = ldb_key_drop((*erased)->id);
+	ldb_iter_seek_id(iter, record);
+	key = leveldb_iter_valid(iter) ? ldb_iter_key(iter, &len) : NULL;
+	if (key && len == record.len && memcmp(key, record.data, len) == 0)
+		return iter;
+	ldb_erased_put(*erased);
+	*erased = NULL;
+	return iter;
+}
+
+const struct ldb_erased_range *ldb_erased_find(const struct ldb_erased *erased, const void *key,
+					       size_t len)
+{
+	struct wcs_slice at = {key, len};
+
+	for (size_t i = 0; erased && i < erased->count; i++)
+		if (wcs_slice_compare(erased->ranges[i].from, at) <= 0 &&
+		    wcs_slice_compare(at, erased->ranges[i].to) < 0)
+			return &erased->ranges[i];
+	return NULL;
+}
+
+void ldb_erased_pass(const struct ldb_erased *erased, leveldb_iterator_t *iter)
+{
+	const struct ldb_erased_range *range;
+	const unsigned char *key;
+	size_t len;
+
+	while (erased && leveldb_iter_valid(iter)) {
+		key = ldb_iter_key(iter, &len);
+		range = ldb_erased_find(erased, key, len);
+		if (!range)
+			return;
+		leveldb_iter_seek(iter, range->to.data, range->to.len);
+	}
+}
+
+bool ldb_erased_has(struct ldb *db, const struct ldb_key *key)
+{
+	struct ldb_erased *erased;
+	bool found;
+
+	if (atomic_load(&db->erasing) % 2 == 0)
+		return false;
+	leveldb_iter_destroy(ldb_db_iterate_cells(db, &erased));
+	found = ldb_erased_find(erased, key->data, key->len);
+	ldb_erased_put(erased);
+	return found;
+}
+
+/* ---- Errors of iterators ----------------------------------------------------------------- */
+
 int ldb_db_iter_error(struct ldb *db, leveldb_iterator_t *iter)
 {
 	char *text = NULL;

@@ -156,6 +156,8 @@ static struct ldb *engine_new(const struct wcs_options *options, const char *pat
 	pthread_mutex_init(&db->manual_lock, NULL);
 	pthread_mutex_init(&db->admin_lock, NULL);
 	pthread_mutex_init(&db->ids_lock, NULL);
+	pthread_mutex_init(&db->erase_lock, NULL);
+	pthread_mutex_init(&db->erased_lock, NULL);
 	for (size_t i = 0; i < LDB_STRIPES; i++)
 		pthread_mutex_init(&db->rows[i], NULL);
 	return db;
@@ -177,6 +179,9 @@ void ldb_engine_close_raw(struct ldb *db)
 	free(atomic_load(&db->spare));
 	for (size_t i = 0; i < LDB_STRIPES; i++)
 		pthread_mutex_destroy(&db->rows[i]);
+	ldb_erased_put(db->erased);
+	pthread_mutex_destroy(&db->erased_lock);
+	pthread_mutex_destroy(&db->erase_lock);
 	pthread_mutex_destroy(&db->ids_lock);
 	pthread_mutex_destroy(&db->admin_lock);
 	ldb_space_stop(db);

@@ -5,7 +5,8 @@
  * Order of locks: row locks upwards, then ids_lock or admin_lock, then write_lock. manual_lock is
  * taken while none of these is held, and write_lock under it. The locks of reclaim.c, queue.c and
  * space.c are leaves: no other lock is taken under them. Those of queue.c and space.c may be taken
- * under row locks, that of reclaim.c is taken while no other lock is held.
+ * under row locks, that of reclaim.c is taken while no other lock is held. erase_lock comes behind
+ * the row locks, and before ids_lock.
  */
 #ifndef WCS_LEVELDB_ENGINE_H
 #define WCS_LEVELDB_ENGINE_H
@@ -69,6 +70,17 @@ struct ldb_collected {
 	struct ldb_key at;
 };
 
+/* Ranges of keys that a change deletes behind its batch (write/erase.c). Constant once published.
+ */
+struct ldb_erased {
+	_Atomic unsigned int refs;
+	uint64_t id; /* of the first record; those of the others follow */
+	size_t count, room;
+	struct ldb_erased_range {
+		struct wcs_slice from, to;
+	} * ranges;
+};
+
 struct ldb_rows; /* store/leveldb/write/write.h */
 
 struct ldb {
@@ -103,6 +115,11 @@ struct ldb {
 	uint64_t next_id;     /* under ids_lock: of values in extents */
 	uint64_t reserved_id; /* under ids_lock: next_id must stay below */
 	uint64_t first_id;    /* set at open: the least value id of this session */
+
+	pthread_mutex_t erase_lock;  /* one change erases at a time; taken under its row locks */
+	pthread_mutex_t erased_lock; /* of erased; a leaf, but for LevelDB's own */
+	_Atomic uint64_t erasing;    /* odd while erased is set */
+	struct ldb_erased *erased;   /* with erased_lock; NULL: none */
 
 	struct ldb_sync sync;
 	struct ldb_counters counters;
@@ -170,6 +187,19 @@ int ldb_db_counter(struct ldb *db, struct ldb_id_key key, size_t len, const char
 /* The id of the next table. -EMFILE: there are no more. */
 int ldb_db_next_table(struct ldb *db, uint32_t *id);
 leveldb_iterator_t *ldb_db_iterate(struct ldb *db);
+/* An iterator for readers of cells, who pass over the ranges *erased (NULL: none), which are to be
+ * released with ldb_erased_put. */
+leveldb_iterator_t *ldb_db_iterate_cells(struct ldb *db, struct ldb_erased **erased);
+/* Sets or ends (NULL) the erased ranges. The caller holds erase_lock. */
+void ldb_erased_set(struct ldb *db, struct ldb_erased *erased);
+void ldb_erased_put(struct ldb_erased *erased);
+/* The range that contains the key; erased may be NULL. NULL: none does. */
+const struct ldb_erased_range *ldb_erased_find(const struct ldb_erased *erased, const void *key,
+					       size_t len);
+/* Moves the iterator, which goes forward, behind the erased ranges. */
+void ldb_erased_pass(const struct ldb_erased *erased, leveldb_iterator_t *iter);
+/* Is the cell of that key erased? */
+bool ldb_erased_has(struct ldb *db, const struct ldb_key *key);
 /* The iterator's error, logged. An iterator with an error looks like the end, or skips a block. */
 int ldb_db_iter_error(struct ldb *db, leveldb_iterator_t *iter);
 /* Ends an iterator: its error, or else rc. */

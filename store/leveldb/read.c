@@ -27,6 +27,7 @@ struct read_value {
 struct read_found {
 	char *record;
 	leveldb_iterator_t *iter;
+	struct ldb_erased *erased; /* that the iterator passes over */
 	int64_t ts;
 	int64_t expires;
 	struct ldb_cell cell;
@@ -37,6 +38,7 @@ static void read_found_free(struct read_found *found)
 	leveldb_free(found->record);
 	if (found->iter)
 		leveldb_iter_destroy(found->iter);
+	ldb_erased_put(found->erased);
 }
 
 static int read_exact(struct ldb *db, struct ldb_key *key, int64_t ts, struct read_found *found)
@@ -45,6 +47,8 @@ static int read_exact(struct ldb *db, struct ldb_key *key, int64_t ts, struct re
 	size_t len;
 
 	ldb_key_ts(key, ts);
+	if (ldb_erased_has(db, key))
+		return -ENOENT;
 	found->record =
 		leveldb_get(db->db, db->read, (const char *)key->data, key->len, &len, &text);
 	if (text)
@@ -62,8 +66,9 @@ static int read_newest(struct ldb *db, const struct ldb_key *key, struct read_fo
 	bool within;
 	int rc;
 
-	found->iter = ldb_db_iterate(db);
+	found->iter = ldb_db_iterate_cells(db, &found->erased);
 	ldb_iter_seek(found->iter, key);
+	ldb_erased_pass(found->erased, found->iter);
 	within = ldb_iter_within(found->iter, key);
 	/* Asked also if a cell was found: a newer one may be in a block that could not be read. */
 	rc = ldb_db_iter_error(db, found->iter);
@@ -81,21 +86,25 @@ static int read_seen(struct ldb *db, const struct wcs_view *view, const struct w
 		     const struct ldb_key *column, bool newest, struct read_found *found)
 {
 	uint64_t last = gc ? wcs_gc_last_rank(gc) : 1, rank = newest ? 1 : last;
+	struct ldb_erased *erased;
 	leveldb_iterator_t *iter;
 	int64_t newer = -1;
 	int rc = 0;
 
 	if (rank > 1 && !wcs_view_hides(view, wcs_view_expiry(gc, 1, found->ts)) &&
 	    wcs_view_hides(view, wcs_view_expiry(gc, last, found->ts))) {
-		iter = ldb_db_iterate(db);
+		iter = ldb_db_iterate_cells(db, &erased);
 		ldb_iter_seek(iter, column);
+		ldb_erased_pass(erased, iter);
 		for (rank = 1; rank < last && ldb_iter_within(iter, column); rank++) {
 			rc = ldb_iter_ts(db, iter, column->len, &newer);
 			if (rc || newer <= found->ts)
 				break;
 			leveldb_iter_next(iter);
+			ldb_erased_pass(erased, iter);
 		}
 		rc = ldb_db_iter_end(db, iter, rc);
+		ldb_erased_put(erased);
 		if (!rc && rank < last && newer != found->ts)
 			rc = -ENOENT;
 	}
@@ -197,10 +206,11 @@ void ldb_read_close(struct wcs_value *base)
 }
 
 /* Whether a cell's key starts with prefix. */
-static int read_starts(struct ldb *db, leveldb_iterator_t *iter, const struct ldb_key *prefix,
-		       bool *starts)
+static int read_starts(struct ldb *db, leveldb_iterator_t *iter, const struct ldb_erased *erased,
+		       const struct ldb_key *prefix, bool *starts)
 {
 	ldb_iter_seek(iter, prefix);
+	ldb_erased_pass(erased, iter);
 	*starts = ldb_iter_within(iter, prefix);
 	return *starts ? 0 : ldb_db_iter_error(db, iter);
 }
@@ -210,22 +220,24 @@ int ldb_read_key(void *db, uint32_t table, struct wcs_slice key, unsigned char d
 {
 	struct wcs_key_info known = {false, false, WCS_TS_MAX};
 	struct ldb_key row, prefix;
+	struct ldb_erased *erased;
 	leveldb_iterator_t *iter;
 	int rc = 0;
 
 	ldb_key_table(&prefix, table);
 	ldb_key_row_prefix(&prefix, key);
 	ldb_key_row_prefix(&prefix, (struct wcs_slice){&delimiter, 1});
-	iter = ldb_db_iterate(db);
+	iter = ldb_db_iterate_cells(db, &erased);
 	if (key.len > 0) {
 		ldb_key_row(&row, table, key);
-		rc = read_starts(db, iter, &row, &known.row);
+		rc = read_starts(db, iter, erased, &row, &known.row);
 		/* If the row does not exist, the iterator may be among the rows below already. */
 		known.prefix = !rc && !known.row && ldb_iter_within(iter, &prefix);
 	}
 	if (!rc && !known.prefix)
-		rc = read_starts(db, iter, &prefix, &known.prefix);
+		rc = read_starts(db, iter, erased, &prefix, &known.prefix);
 	leveldb_iter_destroy(iter);
+	ldb_erased_put(erased);
 	if (!rc)
 		*info = known;
 	return rc;

@@ -36,17 +36,10 @@ static int move_look(struct move *move, int64_t ts, struct wcs_stored *cell)
 	return found < 0 ? found : 0;
 }
 
-static int move_delete(struct move *move, const struct wcs_stored *cell, bool taken)
-{
-	return change_delete(&move->c, (struct wcs_delete){.kind = WCS_DELETE_CELL,
-							   .family = move->asked->family,
-							   .qualifier = move->asked->from,
-							   .ts = cell->ts,
-							   .taken = taken});
-}
-
-/* Moves the cell into the target column, with timestamp ts. */
-static int move_put(struct move *move, const struct wcs_stored *cell, int64_t ts, bool fresh)
+/* Moves the cell into the target column, with timestamp ts. whole: it is the newest of the source
+ * column, all of which is deleted. */
+static int move_put(struct move *move, const struct wcs_stored *cell, int64_t ts, bool fresh,
+		    bool whole)
 {
 	struct wcs_set set = {
 		.family = move->asked->family, .qualifier = move->to, .ts = ts, .fresh = fresh};
@@ -57,7 +50,12 @@ static int move_put(struct move *move, const struct wcs_stored *cell, int64_t ts
 	move->c.copied += move->c.edit->row.len + move->to.len + (set.takes ? 0 : cell->size);
 	move->c.values = move->c.values || (!set.takes && cell->size > 0);
 	if (rc == 0)
-		rc = move_delete(move, cell, set.takes);
+		rc = change_delete(&move->c, (struct wcs_delete){.kind = whole ? WCS_DELETE_COLUMN
+									       : WCS_DELETE_CELL,
+								 .family = move->asked->family,
+								 .qualifier = move->asked->from,
+								 .ts = cell->ts,
+								 .taken = set.takes});
 	return rc != 0 ? rc : change_set(&move->c, set);
 }
 
@@ -81,15 +79,21 @@ static int move_newest(struct move *move)
 	if (met > 0 && newest.ts >= ts)
 		rc = change_server_ts(&move->c, true, newest.ts, &ts);
 	if (rc == 0)
-		rc = move_put(move, &cell, ts, true);
+		rc = move_put(move, &cell, ts, true, met > 0 && !named);
 	while (rc == 0 && !named) {
 		found = change_older(&move->c, move->asked->family, move->asked->from, &cell);
 		if (found <= 0)
 			break;
-		if (met > 0)
+		if (met > 0) {
 			move->c.freed += cell.size;
-		rc = met > 0 ? move_delete(move, &cell, false)
-			     : move_put(move, &cell, cell.ts, true);
+			if (move->c.freed > move->c.copied)
+				break; /* it needs no room */
+			continue;
+		}
+		rc = move_put(move, &cell, cell.ts, true, false);
+		if (move->c.edit->set_count > WCS_MOVE_CELLS_MAX ||
+		    move->c.copied > WCS_MOVE_BYTES_MAX)
+			rc = -EFBIG;
 	}
 	move->ts = ts;
 	return found < 0 ? found : rc;
@@ -117,7 +121,7 @@ static int move_cell(struct move *move)
 		met = 0;
 	rc = met < 0 ? met : move_look(move, asked->from_ts, &cell);
 	if (rc == 0)
-		rc = move_put(move, &cell, asked->to_ts, met == 0);
+		rc = move_put(move, &cell, asked->to_ts, met == 0, false);
 	if (rc == 0)
 		move->ts = asked->to_ts;
 	return rc;
@@ -140,7 +144,7 @@ static int move_stamp(struct move *move)
 	if (ts < cell.ts) /* its value was valid until the next look */
 		rc = move_look(move, WCS_TS_NEWEST, &cell);
 	if (rc == 0)
-		rc = move_put(move, &cell, ts, true);
+		rc = move_put(move, &cell, ts, true, false);
 	if (rc == 0)
 		move->ts = ts;
 	return rc;

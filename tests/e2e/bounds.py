@@ -30,6 +30,14 @@ def rows(count, prefix, columns):
         sys.stdout.write('{"key":"%s#%08d","families":{"f":{%s}}}\n' % (prefix, i, cells))
 
 
+def histories(count, *columns):
+    sys.stdout.write('{"table":"t"}\n')
+    for column in columns:
+        for first in range(0, int(count), 10000):
+            cells = ",".join('{"ts":%d,"value":"v"}' % ts for ts in range(first, first + 10000))
+            sys.stdout.write('{"key":"r","families":{"f":{"%s":[%s]}}}\n' % (column, cells))
+
+
 HOSTILE = {
     "lists": (b'{"key":', b"[", b""),
     "objects": (b"", b'{"a":', b""),

@@ -16,9 +16,9 @@
 
 . "$(dirname "$0")/lib.sh"
 
-FILES=20000 ROWS=200000 VALUE=32 STREAMS=200 BETWEEN=128 HOSTILE=24 MIXED=60
+FILES=20000 ROWS=200000 VALUE=32 STREAMS=200 BETWEEN=128 HOSTILE=24 MIXED=60 VERSIONS=1000000
 if [ "${ROWFS_BOUNDS:-}" = full ]; then
-	FILES=1000000 ROWS=10000000 VALUE=100 STREAMS=200 BETWEEN=8192 HOSTILE=200 MIXED=400
+	FILES=1000000 ROWS=10000000 VALUE=100 STREAMS=200 BETWEEN=8192 HOSTILE=200 MIXED=400 VERSIONS=4000000
 	LIB_PATIENCE=60
 fi
 CACHE=16 # MiB of cache=
@@ -105,6 +105,29 @@ check_eq "its keys are read" "$ROWS" "$(wc -l <"$m/t/p/.keys")"
 # The kernel keeps some pages of the engine's files in the process.
 ((ROWS > 1000000)) || peak "memory while a prefix is listed" $((CACHE + 48 + 64))
 end
+
+# ---- Columns with a long history --------------------------------------------------------------
+
+make_store "$TMP/history" "$SCHEMA"
+{
+	bounds histories "$VERSIONS" a b
+	bounds histories 110000 c
+	printf '%s\n' '{"key":"r","families":{"f":{"short":[{"ts":1,"value":"old"}]}}}'
+} | "$BUILD/rowfs-load" "$TMP/history" || die "rowfs-load failed"
+begin history 0
+check "a column with a long history is removed" rm "$m/t/r/f/a"
+check_eq "with all of it" "0 b c short" \
+	"$(find "$m/t/r/f/a@" -type f 2>/dev/null | wc -l) $(entries "$m/t/r/f" | xargs)"
+check "another replaces a column" mv "$m/t/r/f/b" "$m/t/r/f/short"
+check_eq "which keeps its own history" "2 c short" \
+	"$(find "$m/t/r/f/short@" -type f | wc -l) $(entries "$m/t/r/f" | xargs)"
+peak "memory while columns with a long history are removed" $((CACHE + 48 + 64))
+fail_with "a history that is too long is not renamed" 1 'File too large' mv "$m/t/r/f/c" "$m/t/r/f/d"
+error "with a reason" 'a history of more than 100000 versions or 32 MiB is not renamed; copy it with'
+check "a row with a long history is dropped" sh -c 'echo r >"$0/t/r/.drop"' "$m"
+check_eq "whole" "" "$(entries "$m/t")"
+end
+rm -r "$TMP/history"
 
 # ---- .rows that is not read, and many --------------------------------------------------------
 

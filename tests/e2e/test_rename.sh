@@ -41,6 +41,8 @@ yields "mv of a large value moves it whole" "" 'cmp "$TMP/large" "$f/larger" 2>&
 for i in {1..60}; do echo "$i" >"$f/many"; done
 before=$(history "$f/many")
 makes "mv of a long history moves it all" "$f/many2" "$before" -- mv "$f/many" "$f/many2"
+check "one that is too long for mv is copied below /.versions" cp -a "$m/.versions/t/row/f/many2@" "$m/.versions/t/row/f/many@"
+is "whole" "$f/many" "$before"
 
 # ---- The target is there ---------------------------------------------------------------------
 

@@ -40,7 +40,7 @@ static void record_fuzz_garbage(const uint8_t *data, size_t size)
 
 static void record_fuzz_drop(const uint8_t *data, size_t size)
 {
-	static unsigned char again[LDB_DROP_MAX];
+	static unsigned char again[LDB_ERASE_MAX];
 	struct ldb_drop drop;
 	int error = ldb_record_drop_decode(data, size, &drop);
 

@@ -43,7 +43,7 @@ static void many_rows(struct engine *engine, int count)
  * go. */
 ENGINE_TEST(test_drop_of_a_crash, 120)
 {
-	struct ldb_drop drop = {1, {SUITE_BYTES("r01000"), SUITE_BYTES("r04500")}};
+	struct ldb_drop drop = {1, {SUITE_BYTES("r01000"), SUITE_BYTES("r04500")}, false};
 	unsigned char record[LDB_DROP_MAX];
 	struct ldb_id_key key;
 

@@ -77,7 +77,7 @@ SUITE_TEST(test_page_meta, 10)
 		.salt_segments = 1,
 		.segment_count = 2,
 		.segments = {{.name = "route"}, {"at", WCS_CODEC_REVERSE_TIME, WCS_UNIT_S, 0}}};
-	struct ldb_drop drop = {1, {SUITE_BYTES("a"), SUITE_BYTES("b\0")}};
+	struct ldb_drop drop = {1, {SUITE_BYTES("a"), SUITE_BYTES("b\0")}, false};
 	unsigned char record[LDB_DROP_MAX];
 	struct ldb_id_key key;
 	unsigned char *bytes;
@@ -93,6 +93,11 @@ SUITE_TEST(test_page_meta, 10)
 	expect_bytes(key.data, key.len, "78 00 00 00 00 00 00 00 03");
 	len = ldb_record_drop(record, &drop);
 	expect_bytes(record, len, "00 00 00 01 01 00 01 61 62 00");
+	drop = (struct ldb_drop){
+		1, {SUITE_BYTES("c\0\0\0\1r\0\1"), SUITE_BYTES("c\0\0\0\1r\0\2")}, true};
+	len = ldb_record_drop(record, &drop);
+	expect_bytes(record, len,
+		     "00 00 00 01 02 00 08 63 00 00 00 01 72 00 01 63 00 00 00 01 72 00 02");
 	bytes = ldb_record_table(&schema, &len);
 	expect_bytes(bytes, len,
 		     "02 23 00 06 0a 24 18 1e 40 00 08 76 65 68 69 63 6c 65 73 00 00 00 01 "

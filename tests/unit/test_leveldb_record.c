@@ -48,7 +48,7 @@ SUITE_TEST(test_chunk_count, 10)
 SUITE_TEST(test_drop_records, 10)
 {
 	static unsigned char bytes[WCS_ROW_KEY_MAX + 1], record[LDB_DROP_MAX];
-	struct ldb_drop drop = {7, {{bytes, sizeof(bytes)}, {bytes, sizeof(bytes)}}}, got;
+	struct ldb_drop drop = {7, {{bytes, sizeof(bytes)}, {bytes, sizeof(bytes)}}, false}, got;
 	size_t len = ldb_record_drop(record, &drop);
 
 	ck_assert_uint_eq(len, LDB_DROP_MAX);
@@ -64,6 +64,35 @@ SUITE_TEST(test_drop_records, 10)
 	SUITE_OK(ldb_record_drop_decode(record, len, &got));
 	ck_assert_ptr_null(got.range.end.data);
 	ck_assert_int_eq(ldb_record_drop_decode(record, len + 1, &got), -EIO);
+}
+
+/* A forged one could delete keys that are no cells, or those of another table. */
+SUITE_TEST(test_drop_records_of_keys, 10)
+{
+	const struct {
+		struct wcs_slice start, end;
+		int error;
+	} cases[] = {
+		{SUITE_BYTES("c\0\0\0\7r\0\1"), SUITE_BYTES("c\0\0\0\7r\0\2"), 0},
+		{SUITE_BYTES("c\0\0\0\7r\0\2"), SUITE_BYTES("c\0\0\0\7r\0\1"), -EIO},
+		{SUITE_BYTES("c\0\0\0\7r\0\1"), SUITE_BYTES("c\0\0\0\7r\0\1"), -EIO},
+		{SUITE_BYTES("c\0\0\0\6r\0\1"), SUITE_BYTES("c\0\0\0\6r\0\2"), -EIO},
+		{SUITE_BYTES("c\0\0\0\7r\0\1"), SUITE_BYTES("c\0\0\0\10r\0\2"), -EIO},
+		{SUITE_BYTES("c\0\0\0\7"), SUITE_BYTES("c\0\0\0\7r\0\2"), -EIO},
+		{SUITE_BYTES("m\0\0\0\7r\0\1"), SUITE_BYTES("m\0\0\0\7r\0\2"), -EIO},
+		{SUITE_BYTES("c\0\0\0\7r\0\1"), SUITE_BYTES(""), -EIO},
+	};
+	static unsigned char record[LDB_ERASE_MAX];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct ldb_drop drop = {7, {cases[i].start, cases[i].end}, true}, got;
+		size_t len = ldb_record_drop(record, &drop);
+
+		ck_assert_msg(ldb_record_drop_decode(record, len, &got) == cases[i].error,
+			      "case %zu", i);
+		if (cases[i].error == 0)
+			ck_assert(got.keys && got.range.end.len == cases[i].end.len);
+	}
 }
 
 SUITE_TEST(test_dead_records, 10)

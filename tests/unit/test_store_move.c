@@ -329,6 +329,43 @@ SUITE_STORES(test_longest_keys, 30)
 	free(bytes);
 }
 
+/* Its memory is bounded: a longer history gets no new name, and nothing has changed then. */
+SUITE_LEVELDB_STORE(test_too_long_history, 60)
+{
+	enum { LONG = 4000, PARTS = 7 };
+	const int64_t most = WCS_MOVE_BYTES_MAX / (LONG + 1), part = most / PARTS;
+	char *bytes = suite_pattern(LONG, 1);
+	struct wcs_slice row = {bytes, LONG};
+	struct wcs_move move = {
+		.kind = WCS_MOVE_COLUMN, .family = "f", .from = {"q", 1}, .to = {"p", 1}};
+	struct wcs_cell_info info;
+	int64_t ts = 0;
+
+	for (int i = 0; i <= PARTS; i++) {
+		struct wcs_mutation *mutation = wcs_mutation_new();
+
+		for (int64_t end = ts + part; ts < end; ts++)
+			wcs_mutation_set(mutation, "f", move.from, ts, (struct wcs_slice){NULL, 0});
+		SUITE_OK(wcs_row_mutate(s->table, row, mutation, NULL));
+		wcs_mutation_free(mutation);
+	}
+	ck_assert_int_eq(wcs_cells_move(s->table, row, &move, NULL), -EFBIG);
+	SUITE_OK(wcs_cell_get(s->table, row, "f", move.from, 0, &info));
+	ck_assert_int_eq(wcs_cell_get(s->table, row, "f", move.to, 0, &info), -ENOENT);
+	while (ts > PARTS * part) {
+		struct wcs_mutation *mutation = wcs_mutation_new();
+
+		wcs_mutation_delete_cell(mutation, "f", move.from, --ts);
+		SUITE_OK(wcs_row_mutate(s->table, row, mutation, NULL));
+		wcs_mutation_free(mutation);
+	}
+	SUITE_OK(wcs_cells_move(s->table, row, &move, &ts));
+	ck_assert_int_eq(ts, PARTS * part - 1);
+	SUITE_OK(wcs_cell_get(s->table, row, "f", move.to, 0, &info));
+	ck_assert_int_eq(wcs_cell_get(s->table, row, "f", move.from, 0, &info), -ENOENT);
+	free(bytes);
+}
+
 SUITE_STORES(test_any_qualifier, 30)
 {
 	static const struct wcs_slice names[] = {{NULL, 0}, {"\0", 1},	 {"\0\0", 2}, {"\0\1", 2},

@@ -5,7 +5,8 @@
  *   cell         00 etag(4) value             up to WCS_VALUE_INLINE bytes of value
  *                01 etag(4) size(8) value-id(8)
  *   garbage      00|01 extents(4)             intent | garbage
- *   drop         table(4) ended(1) start-length(2) start end
+ *   drop         table(4) 00|01|02 start-length(2) start end
+ *                rows to the table's end | rows | keys of one row
  *   table        version(1) delimiter(1) created(8) name-length(1) name families(4)
  *                and for each family  name-length(1) name type(1) policy-changed(8)
  *                policy-length(4) policy; with a key design
@@ -28,6 +29,7 @@
 #include "store/keys/keys.h"
 
 enum { RECORD_INLINE = 0, RECORD_EXTENTS = 1, RECORD_EXTENTS_LEN = 21 };
+enum { RECORD_DROP_KEYS = 2 };
 enum {
 	RECORD_TABLE_NO_CHANGES = 1,
 	RECORD_TABLE_VERSION = 2,
@@ -102,35 +104,51 @@ int ldb_record_garbage_decode(const void *record, size_t len, enum ldb_garbage_k
 size_t ldb_record_drop(unsigned char *to, const struct ldb_drop *drop)
 {
 	struct wcs_slice bounds[] = {drop->range.start, drop->range.end};
-	size_t len = 7;
+	size_t len = 7, most = drop->keys ? LDB_KEY_MAX : LDB_ROW_BOUND;
 
 	for (size_t i = 0; i < 2; i++) {
-		if (bounds[i].len > LDB_ROW_BOUND)
-			bounds[i].len = LDB_ROW_BOUND;
+		if (bounds[i].len > most)
+			bounds[i].len = most;
 		if (bounds[i].len > 0)
 			memcpy(to + len, bounds[i].data, bounds[i].len);
 		len += bounds[i].len;
 	}
 	put_be32(to, drop->table);
-	to[4] = bounds[1].data != NULL;
+	to[4] = drop->keys ? RECORD_DROP_KEYS : bounds[1].data != NULL;
 	put_be16(to + 5, (uint16_t)bounds[0].len);
 	return len;
+}
+
+/* Are these bounds of cells of the table, in order? */
+static bool record_has_keys(uint32_t table, const unsigned char *start, size_t start_len,
+			    size_t end_len)
+{
+	const unsigned char *end = start + start_len;
+	struct wcs_slice from = {start, start_len}, to = {end, end_len};
+
+	return ldb_key_is_cell(start, start_len) && start_len > LDB_KEY_TABLE_LEN &&
+	       end_len > LDB_KEY_TABLE_LEN && get_be32(start + 1) == table &&
+	       memcmp(start, end, LDB_KEY_TABLE_LEN) == 0 && wcs_slice_compare(from, to) < 0;
 }
 
 int ldb_record_drop_decode(const void *record, size_t len, struct ldb_drop *drop)
 {
 	const unsigned char *data = record;
-	size_t start, end;
+	size_t start, end, most;
 
-	if (len < 7 || data[4] > 1)
+	if (len < 7 || data[4] > RECORD_DROP_KEYS)
 		return -EIO;
+	most = data[4] == RECORD_DROP_KEYS ? LDB_KEY_MAX : LDB_ROW_BOUND;
 	start = get_be16(data + 5);
-	if (start > LDB_ROW_BOUND || start > len - 7)
+	if (start > most || start > len - 7)
 		return -EIO;
 	end = len - 7 - start;
-	if (end > LDB_ROW_BOUND || (data[4] == 0 && end > 0))
+	if (end > most || (data[4] == 0 && end > 0))
 		return -EIO;
 	drop->table = get_be32(data);
+	drop->keys = data[4] == RECORD_DROP_KEYS;
+	if (drop->keys && !record_has_keys(drop->table, data + 7, start, end))
+		return -EIO;
 	drop->range.start = (struct wcs_slice){data + 7, start};
 	drop->range.end = (struct wcs_slice){data[4] ? data + 7 + start : NULL, end};
 	return 0;

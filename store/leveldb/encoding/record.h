@@ -16,6 +16,7 @@
 #define LDB_CELL_MAX	(LDB_CELL_HEAD + WCS_VALUE_INLINE)
 #define LDB_GARBAGE_LEN 5u
 #define LDB_DROP_MAX	(7u + 2 * LDB_ROW_BOUND)
+#define LDB_ERASE_MAX	(7u + 2 * LDB_KEY_MAX) /* a drop of keys */
 
 /* A cell: its value, or the id of the value's extents. */
 struct ldb_cell {
@@ -45,11 +46,14 @@ void ldb_record_garbage(unsigned char *to, enum ldb_garbage_kind kind, uint32_t 
 int ldb_record_garbage_decode(const void *data, size_t len, enum ldb_garbage_kind *kind,
 			      uint32_t *extents);
 
-/* The rest of a drop. A NULL data of end: to the table's end. */
+/* The rest of a drop of rows, or of cells of one row. Of rows: a NULL data of end: to the table's
+ * end. */
 struct ldb_drop {
 	uint32_t table;
 	struct wcs_range range;
+	bool keys; /* the bounds are keys of LevelDB, not rows */
 };
+/* to has room for LDB_DROP_MAX bytes; of keys: LDB_ERASE_MAX. */
 size_t ldb_record_drop(unsigned char *to, const struct ldb_drop *drop);
 int ldb_record_drop_decode(const void *data, size_t len, struct ldb_drop *drop);
 

@@ -8,6 +8,8 @@
  * of the second, for extents that a cell leads to. Before a value in extents moves the logs are
  * synced, as they may hold its extents or the end of their intent; the batch itself is a synced
  * write, before the row's lock is free.
+ *
+ * An edit that deletes much is erased behind its batch (erase.c), unless it also sets cells there.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,13 +20,38 @@
 
 /* ---- Deletes ----------------------------------------------------------------------------- */
 
+/* Does the edit set a cell that this entry (NULL: of the whole row) deletes? */
+static bool apply_sets_in(const struct wcs_edit *edit, const struct wcs_delete *entry)
+{
+	if (!entry)
+		return edit->set_count > 0;
+	for (size_t i = 0; i < edit->set_count; i++)
+		if (strcmp(edit->sets[i].family, entry->family) == 0 &&
+		    (entry->kind == WCS_DELETE_FAMILY ||
+		     wcs_slice_compare(edit->sets[i].qualifier, entry->qualifier) == 0))
+			return true;
+	return false;
+}
+
+/* Leaves the cells from the iterator's on that the key is a prefix of to be erased. */
+static int apply_erase(struct ldb_rows *rows)
+{
+	size_t len;
+	const unsigned char *from = ldb_iter_key(rows->iter, &len);
+
+	ldb_key_past(&rows->key);
+	return ldb_erase_add(rows, (struct wcs_slice){from, len},
+			     (struct wcs_slice){rows->key.data, rows->key.len});
+}
+
 /* Deletes every cell that the key is a prefix of. A column that moves is deleted cell by cell: each
  * is a step from the one before. */
-static int apply_delete_all(struct ldb_rows *rows, const struct wcs_delete *entry)
+static int apply_delete_all(struct ldb_rows *rows, const struct wcs_edit *edit,
+			    const struct wcs_delete *entry)
 {
 	bool cell = entry && entry->kind == WCS_DELETE_CELL;
 	bool near = cell && ldb_iter_before(rows->iter, &rows->key);
-	bool taken = entry && entry->taken;
+	bool taken = entry && entry->taken, erases = !cell && !apply_sets_in(edit, entry);
 
 	if (near)
 		ldb_rows_next(rows);
@@ -32,12 +59,16 @@ static int apply_delete_all(struct ldb_rows *rows, const struct wcs_delete *entr
 		ldb_rows_seek(rows);
 	for (; ldb_iter_within(rows->iter, &rows->key); ldb_rows_next(rows)) {
 		size_t len;
-		int rc = ldb_rows_delete(rows, taken, &len);
+		int rc;
 
+		if (erases && ldb_erase_starts(rows))
+			return apply_erase(rows);
+		rc = ldb_rows_delete(rows, taken, &len);
 		if (rc)
 			return rc;
 		rows->deleted += len;
 		rows->changes = true;
+		taken = false; /* of a column: its newest */
 		if (cell)
 			break; /* the next may be behind many tombstones */
 	}
@@ -50,7 +81,7 @@ static int apply_deletes(struct ldb_rows *rows, const struct wcs_edit *edit, siz
 
 	rows->key.len = row_end;
 	if (edit->delete_row)
-		return apply_delete_all(rows, NULL);
+		return apply_delete_all(rows, edit, NULL);
 	for (size_t i = 0; i < edit->delete_count && !rc; i++) {
 		const struct wcs_delete *entry = &edit->deletes[i];
 
@@ -60,7 +91,7 @@ static int apply_deletes(struct ldb_rows *rows, const struct wcs_edit *edit, siz
 			ldb_key_qualifier(&rows->key, entry->qualifier);
 		if (entry->kind == WCS_DELETE_CELL)
 			ldb_key_ts(&rows->key, entry->ts);
-		rc = apply_delete_all(rows, entry);
+		rc = apply_delete_all(rows, edit, entry);
 	}
 	return rc;
 }
@@ -160,6 +191,7 @@ static int apply_edit(struct ldb_rows *rows, const struct wcs_edit *edit)
 /* Writes the batch of the edits, unless nothing changes. */
 static int apply_commit(struct ldb_rows *rows, leveldb_writebatch_t *batch)
 {
+	bool sync;
 	int rc;
 
 	if (!rows->changes)
@@ -168,7 +200,8 @@ static int apply_commit(struct ldb_rows *rows, leveldb_writebatch_t *batch)
 	if (rc)
 		return rc;
 	ldb_values_end(rows, batch);
-	rc = ldb_commit(rows->db, batch, rows->moved || rows->db->options->sync);
+	sync = rows->moved || rows->db->options->sync;
+	rc = rows->erased ? ldb_erase_commit(rows, batch, sync) : ldb_commit(rows->db, batch, sync);
 	if (!rc)
 		rows->made_count = rows->used = 0;
 	return rc;
@@ -187,6 +220,8 @@ int ldb_rows_apply(struct wcs_rows *base, const struct wcs_edit *edits, size_t c
 	while (!rc && added < count && rows->deleted < APPLY_DELETED) {
 		rc = apply_edit(rows, &edits[added]);
 		added += !rc;
+		if (rc) /* ranges of an earlier edit would have ended the loop */
+			ldb_erase_cancel(rows);
 		if (!rc && count > 1)
 			leveldb_writebatch_append(all, rows->batch);
 		if (rc || count > 1)

@@ -15,6 +15,8 @@
  * - A drop that fails deletes its records: finished later, it would delete rows written meanwhile.
  * - A single row may go with the ranges, in the first batch. So the records are of ranges only, and
  *   all is one drop.
+ * - A row with more keys than a batch should hold is deleted alone, as any change of a row
+ *   (erase.c), under its own lock. Its batch makes the records if there are none.
  * - The deleted keys of a drop of more than one batch are compacted in slices, at most one slice
  *   behind it. So few tombstones slow readers down while the drop runs and when it returns.
  */
@@ -23,7 +25,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "store/leveldb/compaction/compaction.h"
+#include "store/leveldb/write/write.h"
 
 enum {
 	DROP_CELLS = 4000,	   /* in a batch: some milliseconds under the row locks */
@@ -50,6 +52,7 @@ struct drop {
 	leveldb_iterator_t *iter;
 	leveldb_writebatch_t *batch;
 	size_t cells, bytes; /* in the batch: cells, and bytes of their keys */
+	size_t large_len;    /* of a row that is too large for a batch; 0: none was met */
 	struct drop_part {
 		size_t cells;
 		uint64_t dead; /* bytes of their keys and inline values */
@@ -61,13 +64,26 @@ struct drop {
 	struct ldb_key seek;
 	struct ldb_key slice; /* its start, in the range of the slice */
 	struct ldb_key end;   /* of the range under way: its first key not to be deleted */
-	unsigned char start_bytes[LDB_ROW_BOUND];
+	unsigned char start_bytes[LDB_ROW_BOUND], large[WCS_ROW_KEY_MAX];
 	unsigned char record[LDB_DROP_MAX];
 };
 
-/* Deletes the row under the iterator, which moves behind it. */
+/* Notes the row of a key. -EAGAIN. */
+static int drop_note_large(struct drop *drop, const unsigned char *key, size_t len)
+{
+	struct ldb_key_parts parts;
+
+	if (ldb_key_split(key, len, &parts))
+		return ldb_db_damaged(drop->db, "a cell's key");
+	drop->large_len = ldb_key_get_row(key, &parts, drop->large);
+	return -EAGAIN;
+}
+
+/* Deletes the row under the iterator, which moves behind it. -EAGAIN: it is too large. */
 static int drop_row(struct drop *drop, size_t row_end)
 {
+	size_t most = drop->bytes + DROP_BYTES;
+
 	drop->seek.len = row_end;
 	for (; ldb_iter_within(drop->iter, &drop->seek); leveldb_iter_next(drop->iter)) {
 		struct ldb_cell cell;
@@ -76,6 +92,8 @@ static int drop_row(struct drop *drop, size_t row_end)
 
 		if (rc)
 			return rc;
+		if (drop->bytes + len > most)
+			return drop_note_large(drop, ldb_iter_key(drop->iter, &len), len);
 		drop->cells++;
 		drop->bytes += len;
 		drop->parts[drop->range].cells++;
@@ -142,27 +160,60 @@ static int drop_collect(struct drop *drop, bool *more)
 }
 
 /* Puts the records of the ranges that are left, of which `first` was the first before the batch. */
-static void drop_put_records(struct drop *drop, size_t first, bool more)
+static void drop_put_records(struct drop *drop, leveldb_writebatch_t *batch, size_t first,
+			     bool more)
 {
 	for (size_t i = first; i < drop->range_count; i++) {
-		struct ldb_drop left = {drop->table, drop->ranges[i]};
+		struct ldb_drop left = {drop->table, drop->ranges[i], false};
 		struct ldb_id_key key = ldb_key_drop(drop->id + i);
 
 		if (i == drop->range)
 			left.range.start = drop->start;
 		if (!more || i < drop->range) {
 			if (drop->recorded)
-				ldb_db_batch_delete(drop->batch, key);
+				ldb_db_batch_delete(batch, key);
 		} else if (i == drop->range || !drop->recorded) {
-			ldb_db_batch_put(drop->batch, key, drop->record,
+			ldb_db_batch_put(batch, key, drop->record,
 					 ldb_record_drop(drop->record, &left));
 		}
 	}
 }
 
+/* Forgets a batch that met a large row. */
+static void drop_undo(struct drop *drop, size_t first, const struct wcs_slice *row,
+		      struct wcs_slice start)
+{
+	memset(drop->parts, 0, drop->range_count * sizeof(*drop->parts));
+	drop_set_range(drop, first);
+	drop->row = row;
+	drop->start = start;
+}
+
+/* Deletes the large row, which is met again if it is written anew. */
+static int drop_large(struct drop *drop)
+{
+	struct wcs_edit edit = {.row = {drop->large, drop->large_len}, .delete_row = true};
+	struct wcs_rows *base;
+	size_t applied;
+	int rc = ldb_rows_open(drop->db, drop->table, &edit, 1, &base);
+
+	if (rc)
+		return rc;
+	if (!drop->recorded)
+		drop_put_records(drop, ((struct ldb_rows *)base)->batch, drop->range, true);
+	rc = ldb_rows_apply(base, &edit, 1, &applied);
+	if (!rc && ((struct ldb_rows *)base)->changes)
+		drop->recorded = drop->unsynced = true;
+	ldb_rows_close(base);
+	drop->large_len = 0;
+	return rc;
+}
+
 /* Makes and writes one batch, under all row locks. 1: there is more; 0: done. */
 static int drop_batch(struct drop *drop)
 {
+	const struct wcs_slice *row = drop->row;
+	struct wcs_slice start = drop->start;
 	size_t first = drop->range;
 	bool more = false;
 	int rc;
@@ -170,9 +221,14 @@ static int drop_batch(struct drop *drop)
 	drop->iter = ldb_db_iterate(drop->db);
 	drop->cells = drop->bytes = 0;
 	rc = ldb_db_iter_end(drop->db, drop->iter, drop_collect(drop, &more));
+	if (rc == -EAGAIN) {
+		drop_undo(drop, first, row, start);
+		leveldb_writebatch_clear(drop->batch);
+		return 1;
+	}
 	if (!rc && (drop->cells > 0 || drop->recorded)) {
 		drop->unsynced = more || drop->recorded;
-		drop_put_records(drop, first, more);
+		drop_put_records(drop, drop->batch, first, more);
 		rc = ldb_commit(drop->db, drop->batch, drop->db->options->sync);
 		drop->recorded = more;
 	}
@@ -272,6 +328,10 @@ static int drop_run(struct drop *drop)
 		ldb_db_lock_rows(drop->db);
 		more = drop_batch(drop);
 		ldb_db_unlock_rows(drop->db);
+		if (more > 0 && drop->large_len > 0) {
+			rc = drop_large(drop);
+			more = rc ? rc : more;
+		}
 		rc = more >= 0 && drop->unsynced ? ldb_sync_logs(drop->db) : 0;
 		drop->unsynced = false;
 		more = rc ? rc : more;
@@ -279,7 +339,7 @@ static int drop_run(struct drop *drop)
 	} while (more > 0);
 	if (more < 0 && drop->recorded) {
 		leveldb_writebatch_clear(drop->batch);
-		drop_put_records(drop, 0, false);
+		drop_put_records(drop, drop->batch, 0, false);
 		ldb_commit(drop->db, drop->batch, true);
 	}
 	leveldb_writebatch_destroy(drop->batch);
@@ -338,7 +398,7 @@ int ldb_drop_rows(void *engine, uint32_t table, const struct wcs_slice *row,
 
 /* ---- After a crash ----------------------------------------------------------------------- */
 
-static int drop_resume_one(struct ldb *db, uint64_t id, const struct ldb_drop *what)
+static int drop_resume_rows(struct ldb *db, uint64_t id, const struct ldb_drop *what)
 {
 	struct drop *drop = drop_new(db, id, what->table, NULL, &what->range, 1);
 	int rc;
@@ -348,6 +408,13 @@ static int drop_resume_one(struct ldb *db, uint64_t id, const struct ldb_drop *w
 	drop->recorded = true;
 	rc = drop_run(drop);
 	drop_free(drop);
+	return rc;
+}
+
+static int drop_resume_one(struct ldb *db, uint64_t id, const struct ldb_drop *what)
+{
+	int rc = what->keys ? ldb_erase_resume(db, id, what) : drop_resume_rows(db, id, what);
+
 	if (rc == -EIO && !ldb_db_failed(db)) {
 		ldb_db_log(db, WCS_LOG_ERROR,
 			   "a drop that was interrupted meets damaged data; its rest is given up");

@@ -84,6 +84,21 @@ int ldb_rows_open(void *engine, uint32_t table, const struct wcs_edit *edits, si
 	return 0;
 }
 
+/* Asks for a compaction of the ranges that were erased, and forgets them. No row is locked. */
+static void rows_erased(struct ldb_rows *rows)
+{
+	const struct ldb_erased *erased = rows->erased;
+	struct ldb_dead dead;
+
+	if (rows->erased_keys > 0 && ldb_shrink_has_files(rows->db)) {
+		dead = ldb_dead_range(erased->ranges[0].from, erased->ranges[erased->count - 1].to,
+				      rows->erased_keys, rows->erased_bytes);
+		ldb_queue_push(rows->db, &dead);
+	}
+	ldb_erased_put(rows->erased);
+	rows->erased = NULL;
+}
+
 void ldb_rows_close(struct wcs_rows *closed)
 {
 	struct ldb_rows *rows = (struct ldb_rows *)closed;
@@ -92,6 +107,7 @@ void ldb_rows_close(struct wcs_rows *closed)
 	rows_lock(rows, pthread_mutex_unlock);
 	if (rows->garbage)
 		ldb_reclaim_wake(rows->db);
+	rows_erased(rows);
 	rows_free(rows);
 }
 

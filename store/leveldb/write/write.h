@@ -28,12 +28,16 @@ struct ldb_rows {
 	uint64_t stripes[(LDB_STRIPES + LDB_ROWS_MASK_BITS - 1) / LDB_ROWS_MASK_BITS]; /* locked */
 	leveldb_iterator_t *iter; /* made under the locks */
 	leveldb_writebatch_t *batch;
-	bool garbage;	      /* something became garbage */
-	bool unsynced;	      /* extents or purges were written since the logs were synced */
-	bool moved;	      /* the batch has a value in extents under a second key */
-	bool looked;	      /* at keys since the iterator's error was asked for */
-	bool changes;	      /* the batch has something */
-	size_t deleted;	      /* bytes of keys that the batch deletes */
+	bool garbage;	/* something became garbage */
+	bool unsynced;	/* extents or purges were written since the logs were synced */
+	bool moved;	/* the batch has a value in extents under a second key */
+	bool looked;	/* at keys since the iterator's error was asked for */
+	bool changes;	/* the batch has something */
+	size_t deleted; /* bytes of keys that the batch deletes */
+	/* Ranges of keys that are deleted behind the batch; NULL: none. How many keys were, and
+	 * their bytes. */
+	struct ldb_erased *erased;
+	uint64_t erased_keys, erased_bytes;
 	size_t batch_extents; /* bytes of extents in the batch, the planned ones included */
 	struct ldb_made *made;
 	size_t made_count, made_room;
@@ -56,6 +60,18 @@ int ldb_rows_error(struct ldb_rows *rows);
 /* Deletes the cell under the iterator, and counts its dead bytes. taken: its value lives on.
  * *key_len: bytes of its key. */
 int ldb_rows_delete(struct ldb_rows *rows, bool taken, size_t *key_len);
+
+/* ---- erase.c ---- */
+/* Does the batch delete so much that what else the edit deletes should be erased behind it? */
+bool ldb_erase_starts(const struct ldb_rows *rows);
+/* Adds a range of keys of the row. -ENOMEM. */
+int ldb_erase_add(struct ldb_rows *rows, struct wcs_slice from, struct wcs_slice to);
+/* Writes the batch, and deletes the ranges: in the end readers see all of that or nothing. */
+int ldb_erase_commit(struct ldb_rows *rows, leveldb_writebatch_t *batch, bool sync);
+/* Forgets the ranges of an edit that is not applied. */
+void ldb_erase_cancel(struct ldb_rows *rows);
+/* Finishes a drop of keys that a crash interrupted. */
+int ldb_erase_resume(struct ldb *db, uint64_t id, const struct ldb_drop *what);
 
 /* ---- values.c ---- */
 /* Streams the edit's given values that are too large for a batch. No row is locked. */
