@@ -102,6 +102,7 @@ struct ldb {
 	_Atomic uint32_t etag;		   /* of the next cell written */
 	_Atomic uint64_t next_drop;	   /* number of the next drop's first record */
 	_Atomic uint64_t drops;		   /* under way */
+	_Atomic uint64_t compacted_at;	   /* counters.cells_deleted at the last run, see rows.c */
 	pthread_mutex_t admin_lock;	   /* tables' descriptions and their counter */
 	pthread_mutex_t manual_lock;	   /* held during a requested compaction */
 	pthread_mutex_t rows[LDB_STRIPES]; /* by rows_stripe; a drop takes all */

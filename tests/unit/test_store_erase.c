@@ -280,6 +280,29 @@ SUITE_LEVELDB_STORE(test_readers_see_all_or_nothing, 120)
 	ck_assert_msg(wrong == NULL, "%s", (const char *)wrong);
 }
 
+/* ---- Many deletes ------------------------------------------------------------------------ */
+
+/* Each delete steps over the tombstones of those before it, until their range is compacted. */
+SUITE_LEVELDB_STORE(test_deletes_in_descending_order, 120)
+{
+	enum { ROWS = 16000 };
+	struct wcs_stats stats = {.compactions = 0};
+	char name[16];
+
+	for (int i = 0; i < ROWS; i++) {
+		snprintf(name, sizeof(name), "r%05d", i);
+		suite_set(s->table, name, "f", "q", 1, "v");
+	}
+	for (int i = ROWS; i-- > 0;) {
+		snprintf(name, sizeof(name), "r%05d", i);
+		suite_delete_row(s->table, name);
+	}
+	/* Otherwise the first one comes when nothing was deleted for a while. */
+	SUITE_OK(wcs_store_stats(s->store, &stats));
+	ck_assert_uint_gt(stats.compactions, 0);
+	suite_expect(s->table, "");
+}
+
 /* ---- After a crash ----------------------------------------------------------------------- */
 
 /* The next open deletes the rest of the range, and nothing around it. */

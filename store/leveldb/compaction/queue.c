@@ -13,6 +13,14 @@
 /* From one compaction of all dead bytes to the next, at least. */
 enum { QUEUE_STORE_S = 5 };
 
+/* The caller holds the lock. */
+static uint64_t queue_append(struct ldb_queue *queue, const struct ldb_dead *dead)
+{
+	queue->ranges[(queue->first + queue->count++) % LDB_QUEUE_RANGES] = *dead;
+	pthread_cond_signal(&queue->wake);
+	return ++queue->pushed;
+}
+
 uint64_t ldb_queue_push(struct ldb *db, const struct ldb_dead *dead)
 {
 	struct ldb_queue *queue = db->queue;
@@ -21,13 +29,20 @@ uint64_t ldb_queue_push(struct ldb *db, const struct ldb_dead *dead)
 	pthread_mutex_lock(&queue->lock);
 	while (!queue->stop && queue->pushed - queue->finished >= LDB_QUEUE_RANGES)
 		pthread_cond_wait(&queue->done, &queue->lock);
-	if (!queue->stop) {
-		queue->ranges[(queue->first + queue->count++) % LDB_QUEUE_RANGES] = *dead;
-		number = ++queue->pushed;
-		pthread_cond_signal(&queue->wake);
-	}
+	if (!queue->stop)
+		number = queue_append(queue, dead);
 	pthread_mutex_unlock(&queue->lock);
 	return number;
+}
+
+void ldb_queue_offer(struct ldb *db, const struct ldb_dead *dead)
+{
+	struct ldb_queue *queue = db->queue;
+
+	pthread_mutex_lock(&queue->lock);
+	if (!queue->stop && queue->pushed == queue->finished)
+		queue_append(queue, dead);
+	pthread_mutex_unlock(&queue->lock);
 }
 
 void ldb_queue_wait(struct ldb *db, uint64_t number)

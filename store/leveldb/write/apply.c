@@ -57,7 +57,7 @@ static int apply_delete_all(struct ldb_rows *rows, const struct wcs_edit *edit,
 		ldb_rows_next(rows);
 	if (!near || ldb_iter_before(rows->iter, &rows->key))
 		ldb_rows_seek(rows);
-	for (; ldb_iter_within(rows->iter, &rows->key); ldb_rows_next(rows)) {
+	while (ldb_iter_within(rows->iter, &rows->key)) {
 		size_t len;
 		int rc;
 
@@ -71,6 +71,7 @@ static int apply_delete_all(struct ldb_rows *rows, const struct wcs_edit *edit,
 		taken = false; /* of a column: its newest */
 		if (cell)
 			break; /* the next may be behind many tombstones */
+		ldb_rows_step(rows);
 	}
 	return 0;
 }

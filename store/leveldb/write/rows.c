@@ -13,7 +13,13 @@
 #include "lib/hash.h"
 #include "store/leveldb/write/write.h"
 
-enum { ROWS_PURGE = 1000 }; /* cells in one batch of a purge */
+enum {
+	ROWS_PURGE = 1000, /* cells in one batch of a purge */
+	/* A run of tombstones to compact: so long takes a step over it, and so many cells were
+	 * deleted since the last one. */
+	ROWS_RUN_NS = 200000,
+	ROWS_RUN = 2000,
+};
 
 /* ---- Locks ------------------------------------------------------------------------------- */
 
@@ -108,6 +114,8 @@ void ldb_rows_close(struct wcs_rows *closed)
 	if (rows->garbage)
 		ldb_reclaim_wake(rows->db);
 	rows_erased(rows);
+	if (rows->crossed.keys > 0 && ldb_shrink_has_files(rows->db))
+		ldb_queue_offer(rows->db, &rows->crossed);
 	rows_free(rows);
 }
 
@@ -141,6 +149,29 @@ void ldb_rows_next(struct ldb_rows *rows)
 	leveldb_iter_next(rows->iter);
 	rows->sought = 0;
 	rows->looked = true;
+}
+
+/* Deletes in descending order would meet ever longer runs: every look behind a deleted key, and
+ * each listing, steps over all of them. Time is the only measure of a run that LevelDB gives. */
+void ldb_rows_step(struct ldb_rows *rows)
+{
+	struct ldb *db = rows->db;
+	struct wcs_slice from = {rows->key.data, rows->key.len}, to = from;
+	int64_t began = clock_ns();
+	uint64_t deleted;
+
+	ldb_rows_next(rows);
+	if (clock_ns() - began < ROWS_RUN_NS || rows->crossed.keys > 0)
+		return;
+	deleted = atomic_load(&db->counters.cells_deleted);
+	if (deleted - atomic_load(&db->compacted_at) < ROWS_RUN)
+		return;
+	atomic_store(&db->compacted_at, deleted);
+	if (leveldb_iter_valid(rows->iter))
+		to.data = ldb_iter_key(rows->iter, &to.len);
+	else
+		to = (struct wcs_slice){"d", 1}; /* the first key behind all cells */
+	rows->crossed = ldb_dead_range(from, to, ROWS_RUN, 0);
 }
 
 int ldb_rows_error(struct ldb_rows *rows)

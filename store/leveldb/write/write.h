@@ -38,7 +38,8 @@ struct ldb_rows {
 	 * their bytes. */
 	struct ldb_erased *erased;
 	uint64_t erased_keys, erased_bytes;
-	size_t batch_extents; /* bytes of extents in the batch, the planned ones included */
+	struct ldb_dead crossed; /* a run of tombstones, to be compacted; keys 0: none */
+	size_t batch_extents;	 /* bytes of extents in the batch, the planned ones included */
 	struct ldb_made *made;
 	size_t made_count, made_room;
 	size_t used;   /* of the given values, which come first in made */
@@ -55,6 +56,8 @@ struct ldb_rows {
 void ldb_rows_seek(struct ldb_rows *rows);
 /* Moves the iterator one key on. */
 void ldb_rows_next(struct ldb_rows *rows);
+/* The same behind a delete. If it steps over many tombstones, their range is compacted later. */
+void ldb_rows_step(struct ldb_rows *rows);
 /* The iterator's error, if it was moved since the last call. */
 int ldb_rows_error(struct ldb_rows *rows);
 /* Deletes the cell under the iterator, and counts its dead bytes. taken: its value lives on.
