@@ -325,8 +325,9 @@ const char *report_words(int error)
 {
 	switch (error) {
 	case -EACCES:
-		return "access is refused: to a file of the store, which the log names, or to the "
-		       "table, for whose right ask";
+		return "the store's engine refuses access: ask for the right to the table; or "
+		       "chown "
+		       "the file of the store that the log names";
 	case -ETIMEDOUT:
 		return "the store's engine did not answer in time; try again";
 	case -EOVERFLOW:
