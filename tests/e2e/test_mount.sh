@@ -309,7 +309,9 @@ unmount m
 track_pid $!
 pid=$!
 check "the store is mounted there" within test -d m/t
+kill -STOP "$pid" # it would meet a store of which a part is left
 rm -r away/moved
+kill -CONT "$pid"
 if cat m/t/row/f/more1 >got 2>said; then # of files that LevelDB has open
 	check "removed while it is mounted, it gives right values" cmp got large
 else
@@ -321,7 +323,7 @@ rm -f got said
 fail_with "and is not written" 1 'Input/output error' cp file m/t/row/f/q
 unmount m
 wait "$pid"
-check_eq "the log says so" 1 "$(grep -c 'a write failed, .*: its directory was removed while it was open; ' log)"
+check "the log says so" grep -q 'its directory was removed while it was open; ' log # at a read, or at the write
 check_eq "and nothing of damage" "" "$(grep -i damage log)"
 rmdir away
 
