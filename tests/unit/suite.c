@@ -261,13 +261,17 @@ int suite_load(struct wcs_table *table, const char *text, struct wcs_fault *faul
 
 static void suite_print_bytes(FILE *out, struct wcs_slice bytes)
 {
+	static const char digits[] = "0123456789ABCDEF";
 	const unsigned char *at = bytes.data;
 
 	for (size_t i = 0; i < bytes.len; i++)
-		if (at[i] >= 0x21 && at[i] <= 0x7e && at[i] != '\\')
-			fputc(at[i], out);
-		else
-			fprintf(out, "\\%02X", at[i]);
+		if (at[i] >= 0x21 && at[i] <= 0x7e && at[i] != '\\') {
+			putc_unlocked(at[i], out);
+		} else {
+			putc_unlocked('\\', out);
+			putc_unlocked(digits[at[i] >> 4], out);
+			putc_unlocked(digits[at[i] & 15], out);
+		}
 }
 
 static void suite_print_value(FILE *out, struct wcs_slice value)
