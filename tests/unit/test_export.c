@@ -357,10 +357,11 @@ SUITE_STORES(seek, 10)
 SUITE_STORES(heavy_row, 60)
 {
 	const size_t size = WCS_ROW_WARN / 10;
-	char *value = calloc(1, size);
+	char *value = malloc(size);
 	struct wcs_slice key = SUITE_BYTES("heavy");
 	struct wcs_count count;
 
+	memset(value, 'v', size); /* as text, no longer than that */
 	for (int i = 0; i < 11; i++) {
 		char q = (char)('a' + i);
 
