@@ -4,7 +4,6 @@
 #include "tests/unit/suite.h"
 
 #include <pthread.h>
-#include <time.h>
 #include <unistd.h>
 
 static const struct wcs_slice q = {"q", 1};
@@ -223,7 +222,7 @@ SUITE_STORES(test_remove_while_writing, 60)
 	SUITE_OK(pthread_create(&thread, NULL, tables_write, &writer));
 	while (__atomic_load_n(&writer.written, __ATOMIC_RELAXED) == 0)
 		usleep(100);
-	for (time_t end = time(NULL) + 4; removed < 200 && time(NULL) < end;) {
+	while (removed < (int)suite_rounds(10, 100)) {
 		int rc = wcs_family_remove(s->table, "b");
 
 		ck_assert(rc == 0 || rc == -ENOTEMPTY || rc == -EBUSY);
@@ -233,7 +232,6 @@ SUITE_STORES(test_remove_while_writing, 60)
 		suite_expect(s->table, "");
 		SUITE_OK(wcs_family_create(s->table, "b"));
 	}
-	ck_assert_int_gt(removed, 0);
 	__atomic_store_n(&writer.stop, true, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
 	suite_delete_row(s->table, "row");
