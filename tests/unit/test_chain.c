@@ -535,7 +535,8 @@ static void check_chain(struct suite *s, uint64_t *state, bool raw, const struct
 SUITE_CONTRACT("contract-2, 9: a chain is read from left to right")
 SUITE_STORES(test_random_chains, 300)
 {
-	uint64_t seed = suite_setting("SEED", 1), chains = suite_setting("CHAINS", 3400);
+	uint64_t seed = suite_setting("SEED", 1),
+		 chains = suite_setting("CHAINS", suite_rounds(1200, 3400));
 	static struct listing all, stored;
 	uint64_t state = seed;
 

@@ -173,7 +173,7 @@ SUITE_LOOP(test_mirror, 2, 600)
 	struct told told = {.count = 0};
 	const struct wcs_watch watch = {tell, &told};
 	const struct suite *source = &run.suites[SUITE_LEVELDB];
-	uint64_t steps = suite_setting("ROWFS_STEPS", STEPS);
+	uint64_t steps = suite_setting("ROWFS_STEPS", suite_rounds(400, STEPS));
 	struct suite mirror;
 
 	run.state = suite_setting("ROWFS_SEED", (uint64_t)time(NULL));

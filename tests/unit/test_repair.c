@@ -157,7 +157,8 @@ SUITE_TEST(test_every_file, 240)
 			off_t edge = at < st.st_size - 1 - at ? at : st.st_size - 1 - at;
 			bool mend = edge == 0 || at % (st.st_size / 5 + 1) == 0;
 
-			if (edge >= 16 && at % (st.st_size / 16 + 1) != 0 && !mend)
+			if (edge >= (off_t)suite_rounds(8, 16) && at % (st.st_size / 16 + 1) != 0 &&
+			    !mend)
 				continue;
 			snprintf(text, sizeof(text), "flip %s %lld", file, (long long)at);
 			damage_place_of(file, text, mend);
@@ -211,7 +212,7 @@ SUITE_TEST(test_one_byte_takes_no_description, 240)
 
 	make(&described);
 	table = forge_file(damage_copy, ".ldb", path);
-	for (off_t at = 0; at < table; at += 19) {
+	for (off_t at = 0; at < table; at += (off_t)suite_rounds(59, 19)) {
 		damage("flip .ldb %lld", (long long)at);
 		restored += damage_mend() > 2;
 		damage_need(!strstr(damage_findings, "lost-"), "%s", damage_findings);
@@ -223,7 +224,7 @@ SUITE_TEST(test_one_byte_takes_no_description, 240)
 				    "%s is neither there nor told", row);
 		}
 	}
-	ck_assert_int_gt(restored, 10);
+	ck_assert_int_gt(restored, (int)suite_rounds(3, 10));
 	remove_all();
 }
 
@@ -413,8 +414,11 @@ SUITE_TEST(test_log_in_value, 30)
 
 SUITE_TEST(test_cut_manifest, 240)
 {
-	const struct damage_shape shape = {
-		.sessions = 3, .rows = 40, .size = 300, .big = true, .many = 12};
+	const struct damage_shape shape = {.sessions = 3,
+					   .rows = 40,
+					   .size = 300,
+					   .big = true,
+					   .many = (int)suite_rounds(8, 12)};
 	unsigned char *edits;
 	int count = 0, damaged = 0;
 	size_t len;
@@ -557,7 +561,7 @@ SUITE_LOOP(test_interrupted, COUNT(damages) * 3, 240)
 	if (all)
 		damage_expect(damage_all);
 	ck_assert_int_le(damage_lost(true) + damage_lost(false), BLOCK_CELLS);
-	for (n = 0; interrupted; n++) {
+	for (n = 0; interrupted; n += (int)suite_rounds(3, 1)) {
 		ck_assert_int_lt(n, CALLS_MAX);
 		damage("%s", commands);
 		interrupted = ways[_i % 3](n + 1, mended);

@@ -136,12 +136,12 @@ static int operate(struct suite *s, int number)
 struct mode {
 	int error;
 	bool stays;
-	unsigned int step; /* each call, or each so many */
+	unsigned int usual, full; /* one call of so many fails, see suite_rounds */
 	bool sync; /* every operation is to be durable: more calls, and written but not synced */
 };
 
 static const struct mode modes[] = {
-	{EIO, false, 1, false}, {ENOSPC, true, 3, false}, {EIO, false, 1, true}};
+	{EIO, false, 7, 1, false}, {ENOSPC, true, 11, 3, false}, {EIO, false, 9, 1, true}};
 
 /* The content of the engine in memory before each operation and behind the last. */
 static char *texts[OPERATIONS + 1];
@@ -232,7 +232,7 @@ SUITE_LOOP(test_every_call_fails, sizeof(modes) / sizeof(modes[0]), 280)
 {
 	const struct mode *mode = &modes[_i];
 	char base[256];
-	uint64_t at = 1;
+	uint64_t at = 1, step = suite_rounds(mode->usual, mode->full);
 	struct suite s;
 
 	suite_open(&s, SUITE_MEMORY);
@@ -249,11 +249,11 @@ SUITE_LOOP(test_every_call_fails, sizeof(modes) / sizeof(modes[0]), 280)
 	do {
 		ck_assert_uint_lt(at, CALLS_MAX);
 		copy(base, s.path);
-		at += mode->step;
-	} while (run_with_fault(&s, mode, at - mode->step));
+		at += step;
+	} while (run_with_fault(&s, mode, at - step));
 	printf("%s%s%s: %" PRIu64 " calls\n", strerror(mode->error),
 	       mode->stays ? ", for good" : "", mode->sync ? ", durable writes" : "",
-	       at - 1 - mode->step);
+	       at - 1 - step);
 	ck_assert_uint_gt(at, 100);
 	for (int i = 0; i <= OPERATIONS; i++)
 		free(texts[i]);
@@ -264,7 +264,7 @@ SUITE_LOOP(test_every_call_fails, sizeof(modes) / sizeof(modes[0]), 280)
 /* It cannot collect in a store that takes no more writes, and says so once, not at every pass. */
 SUITE_LEVELDB_STORE(test_collector_stops_for_good, 30)
 {
-	static const struct mode mode = {EIO, true, 1, false};
+	static const struct mode mode = {EIO, true, 1, 1, false};
 
 	s->gc_interval = 5000;
 	suite_reopen(s);

@@ -175,7 +175,7 @@ SUITE_STORES(test_list_by_model, 120)
 	fflush(stdout);
 	s->clock = 5000000;
 	suite_policy(s->table, "f", "maxage=1s");
-	for (int round = 0; round < 60; round++) {
+	for (int round = 0; round < (int)suite_rounds(12, 60); round++) {
 		char bytes[LIST_ROWS + 2][LIST_KEY];
 		struct wcs_slice rows[LIST_ROWS];
 		size_t count = 0;

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #define RANDOM_STEPS 4000
+#define RANDOM_LEAST 1500
 
 /* Salts of the two tables; 0: none. */
 static const struct {
@@ -23,7 +24,7 @@ SUITE_LOOP(test_engines_agree, sizeof(random_salts) / sizeof(random_salts[0]), 6
 {
 	static struct random_run all;
 	struct random_run *run = &all;
-	uint64_t steps = suite_setting("ROWFS_STEPS", RANDOM_STEPS);
+	uint64_t steps = suite_setting("ROWFS_STEPS", suite_rounds(RANDOM_LEAST, RANDOM_STEPS));
 	struct wcs_scan *scan;
 	struct wcs_cell cell;
 	size_t needed = 0;
@@ -50,7 +51,7 @@ SUITE_LOOP(test_engines_agree, sizeof(random_salts) / sizeof(random_salts[0]), 6
 			needed += ldb_extent_count(cell.info.size);
 	wcs_scan_close(scan);
 	engine_expect_chunks(run->suites[SUITE_LEVELDB].store->engine.db, (int)needed);
-	if (steps >= RANDOM_STEPS) {
+	if (steps >= RANDOM_LEAST) {
 		ck_assert_uint_gt(run->batched, steps / 10);
 		ck_assert_int_gt(run->moved, (int)(steps / 40));
 	}
