@@ -93,7 +93,8 @@ UNIT_SHARED   := $(filter-out $(UNIT_MAINS) $(ALLOC),$(wildcard tests/unit/*.c))
 BENCH_MAINS   := $(wildcard tests/bench/bench_*.c)
 BENCH_NULL    := tests/bench/null.c tests/bench/tree.c
 BENCH_SHARED  := $(filter-out $(BENCH_MAINS) tests/bench/null.c,$(wildcard tests/bench/*.c))
-E2E_TESTS     := $(wildcard tests/e2e/test_*.sh tests/fuzz/test_*.sh)
+E2E_TESTS     := $(wildcard tests/e2e/test_*.sh)
+CORPUS_TESTS  := $(wildcard tests/fuzz/test_*.sh)
 BROWSER_TESTS := $(wildcard tests/browser/test_*.sh)
 CRASH_TESTS   := $(wildcard tests/crash/test_*.sh)
 FUZZ_MAINS    := $(wildcard tests/fuzz/fuzz_*.c)
@@ -123,7 +124,19 @@ FUZZERS       := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_MAINS))
 FUZZ_SHARED   := tests/fuzz/fuzz.c $(filter-out %/suite_main.c,$(UNIT_SHARED)) \
 		 mkfs/text/csv.c mkfs/text/csv_rows.c
 
-.PHONY: all deps demo test test-unit test-e2e soak bounds asan tsan crash bench lint install uninstall clean \
+# ROWFS_KINDS in the environment chooses kinds of tests, of those that `make test` and `make asan` build and run.
+KINDS          = $(or $(ROWFS_KINDS),unit fuzz e2e crash)
+PROGRAMS_unit  = $(UNIT_TESTS)
+PROGRAMS_fuzz  = $(FUZZERS)
+PROGRAMS_e2e   = $(E2E_PROGRAMS)
+PROGRAMS_crash = $(FAULT)
+TESTS_unit     = $(UNIT_TESTS)
+TESTS_fuzz     = $(CORPUS_TESTS)
+TESTS_e2e      = $(E2E_TESTS)
+TESTS_crash    = $(CRASH_TESTS)
+TESTS          = $(foreach kind,$(KINDS),$(or $(TESTS_$(kind)),$(error ROWFS_KINDS: there is no kind "$(kind)")))
+
+.PHONY: all deps demo test test-unit test-e2e soak bounds asan tsan crash nightly bench lint install uninstall clean \
 	install-contrib uninstall-contrib deb deb-test fresh-test help unit-programs fuzz fuzz-programs docs-pictures \
 	browser-test
 .DELETE_ON_ERROR:
@@ -131,7 +144,7 @@ FUZZ_SHARED   := tests/fuzz/fuzz.c $(filter-out %/suite_main.c,$(UNIT_SHARED)) \
 
 all: $(PROGRAMS) ## builds the programs into build/ (default)
 
-unit-programs: $(UNIT_TESTS) $(E2E_PROGRAMS) $(FAULT) $(FUZZERS)
+unit-programs: $(foreach kind,$(KINDS),$(PROGRAMS_$(kind)))
 
 fuzz-programs: $(FUZZERS)
 
@@ -228,11 +241,11 @@ demo: ## installs what is missing, builds, and mounts a store full of this machi
 	@demo/quietly.sh $(BUILD)/demo/build.log "Building rowfs, for a minute or two" $(MAKE) $(JOBS) all
 	@demo/demo.sh
 
-test: deps ## installs what is missing, builds, and runs every test
+test: deps ## installs what is missing, builds, and runs every test; some: ROWFS_KINDS="unit fuzz e2e crash"
 	$(MAKE) $(JOBS) all unit-programs
-	$(RUN_TESTS) $(UNIT_TESTS) $(E2E_TESTS) $(CRASH_TESTS)
+	$(RUN_TESTS) $(TESTS)
 
-test-unit: unit-programs ## runs the unit tests
+test-unit: $(UNIT_TESTS) ## runs the unit tests
 	$(RUN_TESTS) $(UNIT_TESTS)
 
 test-e2e: all $(E2E_PROGRAMS) ## runs the end-to-end tests, on real mounts
@@ -240,21 +253,20 @@ test-e2e: all $(E2E_PROGRAMS) ## runs the end-to-end tests, on real mounts
 
 soak: SOAK = $(or $(T),600)
 soak: all ## runs the soak tests longer, for T seconds each (default 600)
-	ROWFS_SOAK=$(SOAK) $(RUN_TESTS) -t $$((2 * $(SOAK) + 300)) tests/e2e/test_soak.sh tests/e2e/test_space.sh
+	ROWFS_SOAK=$(SOAK) $(RUN_TESTS) -t $$(($(shell nproc) * $(SOAK) + 600)) tests/e2e/test_soak.sh tests/e2e/test_space.sh
 
 bounds: all ## checks the bounds on memory with full sizes: 1,000,000 files, 10,000,000 rows, 100 MiB
 	ROWFS_BOUNDS=full $(RUN_TESTS) -t 7200 tests/e2e/test_bounds.sh
 
-asan: deps ## runs every test with AddressSanitizer and UndefinedBehaviorSanitizer
+asan: deps ## runs these tests with AddressSanitizer and UndefinedBehaviorSanitizer
 	$(MAKE) $(JOBS) SANITIZE=1 BUILD=$(BUILD)/asan all unit-programs
-	scripts/run_tests.sh -j $(shell nproc) -s -t 1200 -b $(BUILD)/asan $(patsubst $(BUILD)/%,$(BUILD)/asan/%,$(UNIT_TESTS)) \
-		$(E2E_TESTS) $(CRASH_TESTS)
+	$(ASAN_TESTS) $(patsubst $(BUILD)/%,$(BUILD)/asan/%,$(TESTS))
 
-crash: all ## cuts the power N times (default: 500) under a load, kills as often, and fills disks; as root
-	BUILD=$(BUILD) tests/crash/test_power.sh $(or $(N),500)
-	BUILD=$(BUILD) tests/crash/test_kill.sh $(or $(N),500)
-	BUILD=$(BUILD) tests/crash/test_hangs.sh $(or $(N),500)
-	BUILD=$(BUILD) tests/crash/test_full.sh large
+ASAN_TESTS = scripts/run_tests.sh -j $(shell nproc) -s -t 1200 -b $(BUILD)/asan
+
+crash: ROUNDS = $(or $(N),500)
+crash: all $(FAULT) ## cuts the power N times (default: 500) under a load, kills as often, and fills disks; as root
+	ROWFS_ROUNDS=$(ROUNDS) ROWFS_FULL=1 $(RUN_TESTS) -t $$((20 * $(ROUNDS) + 1200)) $(CRASH_TESTS)
 
 # The tests that have threads meet.
 TSAN_UNIT := ring store_threads heat_threads store_gc drop_crash store_batch store_random sync leveldb_chunks leveldb_manual metrics lead node
@@ -269,6 +281,11 @@ fuzz: ## runs the fuzz targets for T seconds altogether (default 60); what fails
 	scripts/deps.sh build test fuzz
 	$(MAKE) $(JOBS) CC=clang SANITIZE=1 FUZZ=1 BUILD=$(BUILD)/fuzzing fuzz-programs
 	scripts/fuzz.sh $(BUILD)/fuzzing $(or $(T),60)
+
+# Everything that .ci/run leaves out.
+nightly: ## runs the long forms of all tests, for hours, as root: sanitizers, fuzzing, crashes, soak, bounds, full loops
+	scripts/parts.sh 'asan ROWFS_KINDS="e2e crash"' tsan 'fuzz T=1800' 'crash N=500' soak bounds \
+		'test ROWFS_KINDS=unit ROWFS_FULL=1'
 
 bench: $(BUILD)/bench/bench_table $(BUILD)/bench/null $(BUILD)/rowfs ## measures speed, as a table of ratios (docs/performance.md); larger: SCALE=full
 	$<

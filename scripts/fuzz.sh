@@ -6,7 +6,8 @@
 #
 #   scripts/fuzz.sh BUILD SECONDS [TARGET…]
 #
-# A target starts from its committed corpus and from what earlier runs found, which BUILD keeps.
+# A target starts from its committed corpus and from what earlier runs found, which BUILD keeps. One
+# input has a net of 30 minutes on the clock.
 
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -37,7 +38,7 @@ mkdir -p "$build/crashes"
 for target in "$@"; do
 	mkdir -p "$build/corpus/$target" "tests/fuzz/corpus/$target"
 	options=(-max_total_time="$each" -artifact_prefix="$build/crashes/$target-"
-		-timeout=30 -rss_limit_mb=3000 -max_len=4096 -print_final_stats=1)
+		-timeout=1800 -rss_limit_mb=3000 -max_len=4096 -print_final_stats=1)
 	[ -f "tests/fuzz/$target.dict" ] && options+=(-dict="tests/fuzz/$target.dict")
 	if TMPDIR=$work "$build/fuzz/fuzz_$target" "${options[@]}" "$build/corpus/$target" \
 		"tests/fuzz/corpus/$target" >"$work/log" 2>&1 </dev/null; then

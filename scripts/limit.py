@@ -29,7 +29,7 @@ PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 TICK = os.sysconf("SC_CLK_TCK")
 PROCESSORS = os.sysconf("SC_NPROCESSORS_ONLN")
 SIGNALS = {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
-GRACE = 10  # seconds after SIGTERM
+GRACE = 20  # seconds after SIGTERM
 LOOKS, LOOK = 15, 0.2  # a process that sleeps through so many looks does not end by itself
 ENDING = 60  # seconds: nor does one that runs on for so long
 

@@ -506,6 +506,8 @@ static void print_between(const char *what, const char *to)
 
 static void print_table(void)
 {
+	char emulator[300] = "";
+
 	printf("Rates of rowfs, as ratios to those of the others: median of %u turns (smallest to "
 	       "largest).\n\n| work | how many | %s |",
 	       rounds, names[PEER_ROWFS]);
@@ -522,10 +524,10 @@ static void print_table(void)
 	print_between("ls -l of 100 cells of so many KiB", "ls -l of 100 empty cells");
 	if (geteuid() != 0)
 		printf("ext4 is left out: to mount it takes root.\n");
-	printf("cbt with the Bigtable emulator is left out: %s.\n",
-	       system("command -v cbt >/dev/null && command -v cbtemulator >/dev/null") == 0
-		       ? "the table has no row for it yet"
-		       : "they are not installed here");
+	printf("cbt with the Bigtable emulator is left out: %s%s.\n",
+	       peer_emulator(emulator, sizeof(emulator)) ? "the table has no row yet for "
+							 : "it is not installed here",
+	       emulator);
 }
 
 static void run(void)

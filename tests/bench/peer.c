@@ -266,3 +266,25 @@ double peer_processor(const struct peer *peer)
 		peer_die("processor time", errno);
 	return (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
 }
+
+/* ---- Bigtable's emulator ----------------------------------------------------------------- */
+
+bool peer_emulator(char *path, size_t size)
+{
+	FILE *in = popen("command -v cbtemulator || "
+			 "for tool in cbt gcloud; do "
+			 "tool=$(readlink -f \"$(command -v $tool)\") || continue; "
+			 "sdk=${tool%/*}/../platform/bigtable-emulator; "
+			 "[ -x \"$sdk/cbtemulator\" ] && realpath \"$sdk/cbtemulator\" && break; "
+			 "done",
+			 "r");
+	bool found;
+
+	if (!in)
+		peer_die("sh", errno);
+	found = fgets(path, (int)size, in) != NULL;
+	pclose(in);
+	if (found)
+		path[strcspn(path, "\n")] = '\0';
+	return found;
+}

@@ -46,4 +46,8 @@ void peer_cool(struct peer *peer);
 uint64_t peer_memory(const struct peer *peer);
 double peer_processor(const struct peer *peer);
 
+/* The path of Google's emulator of Bigtable: cbtemulator on PATH, or in the platform folder of the
+ * google-cloud-sdk that has cbt or gcloud. False: it is not installed. */
+bool peer_emulator(char *path, size_t size);
+
 #endif

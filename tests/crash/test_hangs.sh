@@ -13,7 +13,7 @@
 own_mounts "$@"
 need_fuse
 
-kills=${1:-5}
+kills=${1:-${ROWFS_ROUNDS:-5}}
 seed=${2:-$RANDOM$RANDOM}
 connections=/sys/fs/fuse/connections
 nobody=65534

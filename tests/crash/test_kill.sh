@@ -4,13 +4,13 @@
 # The process behind a mount is killed under a mixed load, N times (default: 6). After each all
 # that was acknowledged is there, synced or not, and nothing is half there.
 #
-#   tests/crash/test_kill.sh [N [SEED]]
+#   tests/crash/test_kill.sh [N [SEED]]     N: also ROWFS_ROUNDS in the environment
 
 . "$(dirname "$0")/crash.sh"
 need_fuse
 
 check "the model takes what may be there, and finds what may not" python3 -B "$CRASH_DIR/model_test.py"
-kills=${1:-6}
+kills=${1:-${ROWFS_ROUNDS:-6}}
 seed=${2:-$RANDOM$RANDOM}
 store=$TMP/store
 

@@ -4,13 +4,13 @@
 # Power cuts under a mixed load, N of them (default: 6), half of them on a mount with the option
 # sync. After each everything that was promised is there, nothing is half there, nothing came back.
 #
-#   tests/crash/test_power.sh [N [SEED]]
+#   tests/crash/test_power.sh [N [SEED]]     N: also ROWFS_ROUNDS in the environment
 
 . "$(dirname "$0")/crash.sh"
 need_fuse
 need_disks
 
-cuts=${1:-6}
+cuts=${1:-${ROWFS_ROUNDS:-6}}
 seed=${2:-$RANDOM$RANDOM}
 disk=$TMP/disk
 store=$disk/store

@@ -221,6 +221,50 @@ for jobs in 1 2; do
 	check "a signal leaves nothing, of $jobs at a time" within nothing_left 3
 done
 
+# ---- The parts of CI -----------------------------------------------------------------------
+
+cat >"$TMP/parts.mk" <<END
+good:
+	@echo "3 passed, 0 failed"; echo "UNSTABLE x: y"
+bad:
+	@echo "FAIL x"; echo "2 passed, 1 failed, 1 skipped"; exit 1
+mute:
+	@exit 0
+dies:
+	@echo "1 passed, 0 failed"; exit 1
+hangs:
+	@sleep ${S}4
+meets:
+	@mkdir "$TMP/part-\$(A)"; until [ -d "$TMP/part-\$(B)" ]; do sleep 0.1; done; echo "1 passed, 0 failed"
+END
+
+# parts NAME RESULT TARGET…: the parts have this result, within $LIMIT seconds if that is set.
+parts() {
+	local targets=() target
+	for target in "${@:3}"; do
+		[ "$target" = -- ] || target="$target -s -f '$TMP/parts.mk'"
+		targets+=("$target")
+	done
+	TMPDIR=$TMP "$ROOT/scripts/parts.sh" ${LIMIT+-t "$LIMIT"} "${targets[@]}" >"$TMP/run" 2>&1
+	check_eq "$1" "$2" "$? $(tail -n 1 "$TMP/run")"
+}
+
+parts "adds the counts of parts, and goes on after a failed one" "1 5 passed, 1 failed, 1 skipped" bad good
+check "names what is unstable" said '^UNSTABLE x: y$'
+check "has the minutes of each" said '^ +0[.]0 min, +0[.]0 min of processor: make good .*: 3 passed, 0 failed$'
+parts "a part without a closing line, or with a bad status, is a failure" "1 1 passed, 2 failed" mute dies
+parts "runs two rows of parts side by side" "0 5 passed, 0 failed" "meets A=1 B=2" -- good "meets A=2 B=1"
+LIMIT=2 parts "a part that is cut is a failure, and so is one that never begins" "1 0 passed, 2 failed" hangs good
+check "nothing of it is left" nothing_left 4
+TMPDIR=$TMP "$ROOT/scripts/parts.sh" "hangs -s -f '$TMP/parts.mk'" >"$TMP/run" 2>&1 &
+runner=$!
+within pgrep -f "^sleep ${S}4\$" >/dev/null
+kill -TERM "$runner"
+status=0
+wait "$runner" || status=$?
+check_eq "a signal ends the parts" 143 "$status"
+check "a signal leaves nothing of them" nothing_left 4
+
 # ---- lib.sh --------------------------------------------------------------------------------
 
 lib_runs "bad checks fail" "1 0 passed, 7 failed" bad.sh <<'END'

@@ -15,6 +15,7 @@
 #include <dirent.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 static void replay_fail(const char *what)
@@ -167,6 +168,7 @@ static size_t replay_compose(uint64_t *state, uint8_t input[REPLAY_MAX])
 static int replay_random(int count, int first)
 {
 	static uint8_t input[REPLAY_MAX];
+	const struct itimerval limit = {.it_value = {.tv_sec = 30}}; /* processor time */
 
 #ifndef __SANITIZE_ADDRESS__ /* which maps more */
 	setrlimit(RLIMIT_AS, &(struct rlimit){UINT64_C(4) << 30, UINT64_C(4) << 30});
@@ -176,11 +178,11 @@ static int replay_random(int count, int first)
 		bool change = suite_random(&state) % 2 == 0 && replay_file_count > 0;
 
 		fprintf(stderr, "%d\n", n);
-		alarm(30);
+		setitimer(ITIMER_PROF, &limit, NULL);
 		replay_run(input,
 			   change ? replay_change(&state, input) : replay_compose(&state, input));
 	}
-	alarm(0);
+	setitimer(ITIMER_PROF, &(struct itimerval){0}, NULL);
 	printf("%d random inputs\n", count);
 	return 0;
 }
