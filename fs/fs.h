@@ -48,8 +48,7 @@ struct fs {
 	struct notices *notices;
 	struct loop *loop; /* while it serves */
 	struct streams *streams;
-	struct pictures *pictures;
-	_Atomic size_t texts; /* bytes of the large ones among the open control files */
+	struct texts *texts;
 	struct live *live;
 	struct dir_scans *scans;
 	/* Called once, by the thread that answers the kernel's first request. */

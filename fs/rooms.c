@@ -34,12 +34,12 @@ bool fs_rooms_new(struct fs *fs, struct wcs_table *table)
 	fs->errors = errors_new();
 	fs->metrics = metrics_new();
 	fs->streams = streams_new();
-	fs->pictures = pictures_new();
+	fs->texts = texts_new();
 	fs->live = live_new(fs);
 	fs->scans = dir_scans_new();
 	return fs->nodes && fs->memdirs && fs->caches && fs->clock && fs->notices && fs->writers &&
 	       fs->retries && fs->drafts && fs->handles && fs->locks && fs->errors && fs->metrics &&
-	       fs->streams && fs->pictures && fs->live && fs->scans;
+	       fs->streams && fs->texts && fs->live && fs->scans;
 }
 
 void fs_rooms_free(struct fs *fs)
@@ -57,7 +57,7 @@ void fs_rooms_free(struct fs *fs)
 	metrics_free(fs->metrics);
 	live_free(fs->live);
 	streams_free(fs->streams);
-	pictures_free(fs->pictures);
+	texts_free(fs->texts);
 	dir_scans_free(fs->scans);
 	cache_clock_free(fs->clock);
 	caches_free(fs->caches);

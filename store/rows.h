@@ -186,8 +186,11 @@ enum wcs_export_kind {
 	WCS_EXPORT_ROWS, /* a row object a line, keys ascending; see WCS_EXPORT_LINE_MAX */
 	WCS_EXPORT_KEYS, /* the row keys, one a line: the same text, without JSON around it */
 	WCS_EXPORT_ROW,	 /* the row object of just the row `key`; nothing where there is none */
+	WCS_EXPORT_LOOK, /* the same to learn its length: no traffic (heat/heat.h); -EFBIG in place
+			  * of a cell with which the values have more than WCS_EXPORT_LOOK_MAX */
 	WCS_EXPORT_CELLS /* no text, but the newest cell of each column, for wcs_export_cell */
 };
+#define WCS_EXPORT_LOOK_MAX ((size_t)64 << 10) /* bytes */
 
 /*
  * Rows as text: those of the table (key NULL), or the row of that key and all below it, whose keys
@@ -211,7 +214,7 @@ int wcs_export_value(struct wcs_export *exported, void *buf, size_t len, uint64_
 		     size_t *got);
 /* Of WCS_EXPORT_ROWS: a line that has more bytes ends before the row's next cell, and the row goes
  * on in another one, with its key; so all lines together make the same cells. Without this it is
- * WCS_EXPORT_LINE_MAX, and of WCS_EXPORT_ROW none (0). Before the first read. */
+ * WCS_EXPORT_LINE_MAX, and of one row none (0). Before the first read. */
 void wcs_export_set_line_max(struct wcs_export *exported, size_t bytes);
 void wcs_export_close(struct wcs_export *exported);
 

@@ -592,7 +592,7 @@ struct wcs_filter {
 	uint32_t newest; /* only so many of each column, the newest of those above; 0: all */
 	bool reverse;	 /* rows in the opposite order; the cells of each as otherwise */
 	struct wcs_chain *chain; /* only its rows and cells, see chain.h; NULL: all */
-	bool uncounted;		 /* without a chain: its rows are no traffic, see heat/heat.h */
+	bool uncounted;		 /* its rows are no traffic, see heat/heat.h */
 };
 
 /* Rows from start on, up to but not with end. A NULL data of end: to the last row. */

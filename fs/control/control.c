@@ -25,13 +25,14 @@
 
 struct control_file {
 	struct fs *fs;
-	const struct node *node; /* the kernel holds it while the file is open */
+	struct node *node; /* the kernel holds it while the file is open */
 	const struct control_kind *kind;
 	pid_t opener;
 	uid_t user;
 
 	pthread_mutex_t lock;
-	void *reader;	/* state of kind->reader; NULL: not open. Lock: lock, as for all below */
+	const struct control_reader *from; /* Lock: lock, as for all below */
+	void *reader;			   /* state of from; NULL: not open */
 	uint64_t start; /* the offset at which the present text begins: 0 before the first write */
 	bool written;
 	bool given;	      /* the reader gave bytes */
@@ -41,52 +42,12 @@ struct control_file {
 	char why[REPORT_MAX]; /* its reason, which is the text of the file from then on */
 };
 
-/* A new control file is a row here. */
-static const struct control_kind kinds[] = {
-	[CONTROL_SCHEMA] = {&control_text_reader, &control_lines_writer, &control_schema},
-	[CONTROL_VERSION] = {&control_text_reader, NULL, &control_info},
-	[CONTROL_ERRORS] = {&control_text_reader, NULL, &control_info},
-	[CONTROL_METRICS] = {&control_text_reader, NULL, &control_info},
-	[CONTROL_ENGINE] = {&control_text_reader, NULL, &control_info},
-	[CONTROL_COLLECTOR] = {&control_text_reader, &control_lines_writer, &control_gc},
-	[CONTROL_HELP] = {&control_text_reader, NULL, &control_info},
-	[CONTROL_ADVICE] = {&control_text_reader, NULL, &control_info},
-	[CONTROL_FINDINGS] = {&control_text_reader, NULL, &control_info},
-	[CONTROL_ROWS] = {&control_stream_reader, &control_rows_writer, NULL},
-	[CONTROL_ROW] = {&control_stream_reader, &control_rows_writer, NULL},
-	[CONTROL_KEYS] = {&control_stream_reader, NULL, NULL},
-	[CONTROL_DROP] = {&control_text_reader, &control_lines_writer, &control_drop},
-	[CONTROL_DELIMITER] = {&control_text_reader, &control_lines_writer, &control_delimiter},
-	[CONTROL_DESIGN] = {&control_text_reader, &control_lines_writer, &control_design},
-	[CONTROL_POLICY] = {&control_text_reader, &control_lines_writer, &control_policy},
-	[CONTROL_TYPE] = {&control_text_reader, &control_lines_writer, &control_type},
-	[CONTROL_COUNT] = {&control_text_reader, NULL, &control_drop},
-	[CONTROL_SPLITS] = {&control_text_reader, NULL, &control_splits},
-	[CONTROL_EXPLAIN] = {&control_text_reader, NULL, &control_explain},
-	[CONTROL_HEAT] = {&control_text_reader, NULL, &control_keyvis},
-	[CONTROL_PROTECTED] = {&control_text_reader, &control_lines_writer, &control_protected},
-	/* fs/live/ opens these. */
-	[CONTROL_TRACE] = {NULL, NULL, NULL},
-	[CONTROL_CHANGES] = {NULL, NULL, NULL},
-};
-
-const struct control_kind *control_kind(const struct node *node)
-{
-	return &kinds[node->ts];
-}
-
-mode_t control_mode(const struct node *node)
-{
-	if (node->ts == CONTROL_ERRORS || node->ts == CONTROL_TRACE || node->ts == CONTROL_CHANGES)
-		return 0600;
-	return control_kind(node)->writer ? 0666 : 0444;
-}
-
 static void close_reader(struct control_file *file)
 {
 	if (file->reader)
-		file->kind->reader->close(file->reader);
+		file->from->close(file->reader);
 	file->reader = NULL;
+	file->from = file->kind->reader;
 	file->given = file->lost = false;
 }
 
@@ -100,10 +61,10 @@ void control_abort(struct control_file *file)
 }
 
 int control_open(struct fs *fs, struct node *node, const struct fuse_ctx *caller,
-		 struct control_file **file, struct fuse_file_info *fi)
+		 enum control_which which, struct control_file **file, struct fuse_file_info *fi)
 {
 	struct control_file *opened = calloc(1, sizeof(*opened));
-	int rc = 0;
+	int access = fi->flags & O_ACCMODE, rc = 0;
 
 	if (!opened)
 		return -ENOMEM;
@@ -111,14 +72,23 @@ int control_open(struct fs *fs, struct node *node, const struct fuse_ctx *caller
 	opened->fs = fs;
 	opened->node = node;
 	opened->kind = control_kind(node);
+	opened->from = opened->kind->reader;
 	opened->opener = caller->pid;
 	opened->user = caller->uid;
-	if ((fi->flags & O_ACCMODE) != O_RDONLY && opened->kind->writer)
+	if (access != O_WRONLY && node_etag(node) != 0)
+		rc = control_text_take(fs, node, which, &opened->reader);
+	if (rc == 0 && opened->reader)
+		opened->from = &control_text_reader;
+	if (rc == 0 && access != O_RDONLY && opened->kind->writer)
 		rc = opened->kind->writer->open(fs, node, &opened->writer);
 	if (rc != 0) {
 		control_abort(opened);
 		return rc;
 	}
+	/* The kernel sets the inode's size to 0 behind the reply, too, when another process may
+	 * have got it. */
+	if ((fi->flags & O_TRUNC) && node->size > 0)
+		node_state_set(node, NODE_S_PASSED);
 	fi->direct_io = 1;
 	*file = opened;
 	return 0;
@@ -147,7 +117,10 @@ static int read_locked(struct control_file *file, fuse_req_t req, void *buf, siz
 	if (file->lost)
 		return report(file->fs, file->node, NULL, 0, -ESTALE,
 			      "an earlier read was interrupted; read it again from its start");
-	rc = file->kind->reader->read(file->reader, req, buf, len, offset, got);
+	rc = file->from->read(file->reader, req, buf, len, offset, got);
+	if (rc == 0 && *got > 0 && !file->given && file->kind->text == &control_row &&
+	    file->from == &control_text_reader)
+		control_row_was_read(file->node);
 	if (rc == 0)
 		file->given |= *got > 0;
 	if (rc != -ESTALE)
@@ -162,11 +135,12 @@ static int read_locked(struct control_file *file, fuse_req_t req, void *buf, siz
 int control_read(struct control_file *file, fuse_req_t req, void *buf, size_t len, uint64_t offset,
 		 size_t *got)
 {
-	bool stream = file->kind->reader == &control_stream_reader;
+	bool stream;
 	int rc;
 
 	fs_interruptible(req);
 	rc = lock_to_read(file);
+	stream = rc == 0 && file->from == &control_stream_reader;
 	/* A plain stream always has bytes soon; a view may read long for the next ones. */
 	if (rc != 0 || (stream && !(file->node->flags & NODE_F_VIEW)))
 		fs_interruptible(NULL);
@@ -184,7 +158,9 @@ int control_read(struct control_file *file, fuse_req_t req, void *buf, size_t le
 	}
 	if (!file->reader || offset < file->start || (file->lost && offset == file->start)) {
 		close_reader(file);
-		rc = file->kind->reader->open(file->fs, file->node, file->user, &file->reader);
+		rc = file->from->open(file->fs, file->node, file->user, &file->reader);
+		if (rc == 0 && control_grows(file->node))
+			file->node->size = control_text_size(file->reader);
 		file->start = file->written ? offset : 0;
 	}
 	if (rc == 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Control files. A reader sees the text as of its first read. In a file that is open for reading
+ * Control files. A reader sees a short text as of the lookup before its open, another one as of its
+ * first read. In a file that is open for reading
  * and writing, a write discards that text: the next read makes a new text, which begins at the
  * read's offset, because reads and writes share one offset. A read before the text's beginning
  * makes a new one, too.
@@ -23,13 +24,26 @@ struct control_file;
 /* The permission bits, before the umask. */
 mode_t control_mode(const struct node *node);
 
-/* st_size: 0, as the files are streams, but for the pictures of /.rowfs/keyvis that browsers read;
- * there it takes a while. */
-uint64_t control_size(struct fs *fs, const struct node *node);
+/* A lookup of the file: node is the one without a text (etag 0), and gets its size. A short text
+ * is made and kept for the open that follows: then *etag (not 0) and *size are those of the node
+ * that stands for it. Errors are left to the reads of a stream. */
+void control_look(struct fs *fs, struct node *node, uint32_t *etag, uint32_t *size);
+
+/* May another lookup of the name give another node? */
+bool control_moves(const struct node *node);
+/* May the size of the node change? */
+bool control_grows(const struct node *node);
+
+/* The text that an open reads from a node that has one. */
+enum control_which {
+	CONTROL_PRESENT, /* the node's; -ESTALE: the file has another one now */
+	CONTROL_LOOKED,	 /* the node's as of the lookup; -ESTALE: it is kept no longer */
+	CONTROL_NEWEST,	 /* the file's; the node's size changes */
+};
 
 /* Opens the node's control file for the caller's process by fi->flags, and sets fi->direct_io. */
 int control_open(struct fs *fs, struct node *node, const struct fuse_ctx *caller,
-		 struct control_file **file, struct fuse_file_info *fi);
+		 enum control_which which, struct control_file **file, struct fuse_file_info *fi);
 /* Reads up to len bytes; *got is less only at the end. -ESPIPE: too far back in a stream. */
 int control_read(struct control_file *file, fuse_req_t req, void *buf, size_t len, uint64_t offset,
 		 size_t *got);
@@ -46,8 +60,8 @@ void control_abort(struct control_file *file);
 struct streams *streams_new(void);
 void streams_free(struct streams *streams);
 
-/* The last pictures of /.rowfs/keyvis that were measured. NULL: no memory. */
-struct pictures *pictures_new(void);
-void pictures_free(struct pictures *pictures); /* NULL is none */
+/* The texts of the mount. NULL: no memory. Free them behind all open files. */
+struct texts *texts_new(void);
+void texts_free(struct texts *texts); /* NULL is none */
 
 #endif

@@ -21,17 +21,20 @@
 #include "store/keys/keys.h"
 #include "store/rows.h"
 
-static int drop_print(const struct control_place *at, FILE *to)
+enum { DIGITS = 20 }; /* of the largest number */
+
+static void number_print(FILE *to, const char *name, uint64_t number, int *blanks)
+{
+	fputs(name, to);
+	*blanks += DIGITS - fprintf(to, "%" PRIu64, number);
+}
+
+/* Blanks in front of the newline give a file's texts one length, whatever the numbers. */
+static int count_print(const struct control_place *at, const struct wcs_count *count, FILE *to)
 {
 	const struct pos *pos = &at->pos;
-	struct wcs_count count;
-	struct wcs_slice key;
-	int rc = pos->family
-			 ? wcs_family_count(pos->table, pos->family, &count)
-			 : wcs_rows_count(pos->table, control_key(pos, &key), pos->chain, &count);
+	int rc = 0, blanks = 0;
 
-	if (rc != 0)
-		return rc;
 	fputc('{', to);
 	if (at->node->ts == CONTROL_DROP)
 		fprintf(to, "\"table\":\"%s\",\"%s\":", wcs_table_name(pos->table),
@@ -42,11 +45,26 @@ static int drop_print(const struct control_place *at, FILE *to)
 		rc = control_print_key(to, pos->keys, pos_key(pos));
 		fputc(',', to);
 	}
-	fprintf(to, "\"rows\":%" PRIu64, count.rows);
+	number_print(to, "\"rows\":", count->rows, &blanks);
 	if (pos->family || at->node->ts == CONTROL_COUNT)
-		fprintf(to, ",\"cells\":%" PRIu64, count.cells);
-	fprintf(to, ",\"bytes\":%" PRIu64 "}\n", count.bytes);
+		number_print(to, ",\"cells\":", count->cells, &blanks);
+	number_print(to, ",\"bytes\":", count->bytes, &blanks);
+	fprintf(to, "}%*s\n", blanks, "");
 	return rc;
+}
+
+static int drop_print(const struct control_place *at, FILE *to)
+{
+	const struct pos *pos = &at->pos;
+	struct wcs_count count = {0};
+	struct wcs_slice key;
+	int rc = 0;
+
+	if (!at->blank)
+		rc = pos->family ? wcs_family_count(pos->table, pos->family, &count)
+				 : wcs_rows_count(pos->table, control_key(pos, &key), pos->chain,
+						  &count);
+	return rc == 0 ? count_print(at, &count, to) : rc;
 }
 
 /* ---- Dropping ---------------------------------------------------------------------------- */

@@ -10,9 +10,11 @@
 
 #include <stdio.h>
 
+#include "fs/control/control.h"
 #include "fs/fs.h"
 #include "fs/names/pos.h"
 #include "fs/names/spell.h"
+#include "store/rows.h"
 
 struct control_reader {
 	/* user: the owner of the process that opened the file. */
@@ -41,6 +43,7 @@ struct control_place {
 	const struct node *node;
 	struct pos pos; /* the node's, entered where it is read */
 	int line;	/* of the written text, counted since the open */
+	bool blank;	/* CONTROL_FIXED: for the size alone, so nothing is counted */
 };
 
 /* The texts that a control file takes. */
@@ -50,8 +53,20 @@ enum control_form {
 	CONTROL_WORDS,	  /* complete when no accepted text, with its newline, begins so */
 };
 
-/* A control file with a short text (control_text.c, control_lines.c). */
+/* Texts of more bytes are streams, of size 0. */
+#define CONTROL_TEXT_MAX WCS_EXPORT_LOOK_MAX
+
+/* The size that a control file shows. */
+enum control_size {
+	CONTROL_STREAM, /* 0 */
+	CONTROL_EXACT,	/* of the text that the lookup made; 0 if that is no short one */
+	CONTROL_FIXED,	/* of each of its texts; no text is made for it */
+	CONTROL_DRAWN,	/* of the text that was made last under this inode; 0: none was */
+};
+
+/* A control file with a text (control_text.c, control_lines.c). */
 struct control_text {
+	/* -EFBIG: of CONTROL_EXACT, longer than CONTROL_TEXT_MAX. */
 	int (*print)(const struct control_place *at, FILE *to);
 	/* Applies a text without its newline, or a document; a NUL follows its len bytes. Errors
 	 * are reported. NULL: the file is read-only. */
@@ -65,6 +80,7 @@ struct control_kind {
 	const struct control_reader *reader;
 	const struct control_writer *writer; /* NULL: read-only */
 	const struct control_text *text;     /* for the readers and writers of texts */
+	enum control_size size;
 };
 
 /* The row key of the control file's directory, the root of its subtree; NULL: the whole table. pos:
@@ -75,10 +91,20 @@ static inline const struct wcs_slice *control_key(const struct pos *pos, struct 
 	return pos->depth > 0 ? key : NULL;
 }
 
+/* The row of that .row was read from a text that a lookup made. */
+void control_row_was_read(const struct node *node);
+
 /* The kind of a control file's node. */
 const struct control_kind *control_kind(const struct node *node);
 
 extern const struct control_reader control_text_reader;
+
+/* Gives *state, of control_text_reader, a text for an open of a node that has one; NULL: the newest
+ * is too long. */
+int control_text_take(struct fs *fs, struct node *node, enum control_which which, void **state);
+/* The bytes of that reader's text, for st_size. */
+uint32_t control_text_size(const void *state);
+
 extern const struct control_reader control_stream_reader;
 extern const struct control_writer control_lines_writer;
 extern const struct control_writer control_rows_writer;
@@ -87,6 +113,7 @@ extern const struct control_text control_schema;
 extern const struct control_text control_info; /* all of /.rowfs that is read-only */
 extern const struct control_text control_gc;
 extern const struct control_text control_drop;
+extern const struct control_text control_row; /* its reader is the stream's, or of a short text */
 extern const struct control_text control_splits;
 extern const struct control_text control_delimiter;
 extern const struct control_text control_design;

@@ -27,6 +27,7 @@
 #include "fs/serve/loop.h"
 #include "fs/serve/report.h"
 #include "lib/clock.h"
+#include "store/heat/heat.h"
 #include "store/rows.h"
 
 enum {
@@ -37,6 +38,7 @@ enum {
 	STREAMS_MAX = 256,
 	STREAMS_OTHERS = 192, /* for all users but root and the owner together */
 	STREAMS_USER = 64,    /* for one of them */
+	ROW_PIECE = 8 << 10,
 };
 
 #define STREAM_SOON (CLOCK_SECOND / 200) /* ns */
@@ -229,3 +231,35 @@ static int stream_read(void *state, fuse_req_t req, void *buf, size_t len, uint6
 }
 
 const struct control_reader control_stream_reader = {stream_open, stream_read, stream_close};
+
+/* ---- Short rows -------------------------------------------------------------------------- */
+
+static int row_print(const struct control_place *at, FILE *to)
+{
+	struct wcs_slice key = pos_key(&at->pos);
+	struct wcs_export *row = NULL;
+	size_t len = 0, some = 1;
+	char piece[ROW_PIECE];
+	int rc = 0;
+
+	if (key.len == 0)
+		return 0;
+	rc = wcs_export_open(at->pos.table, &key, WCS_EXPORT_LOOK, at->pos.chain, &row);
+	while (rc == 0 && some > 0 && len <= CONTROL_TEXT_MAX) {
+		rc = wcs_export_read(row, piece, sizeof(piece), &some);
+		if (rc == 0)
+			len += fwrite(piece, 1, some, to);
+	}
+	wcs_export_close(row);
+	return rc == 0 && len > CONTROL_TEXT_MAX ? -EFBIG : rc;
+}
+
+const struct control_text control_row = {row_print, NULL, NULL, CONTROL_LINES};
+
+void control_row_was_read(const struct node *node)
+{
+	struct pos pos;
+
+	if (pos_of(node, &pos) == 0)
+		wcs_heat_row(pos.table, pos.raw, pos_key(&pos));
+}

@@ -15,6 +15,8 @@
 
 enum { BLOCK = 512 };
 
+#define TEXT_FRESH 1.0 /* seconds */
+
 struct timespec attr_time(int64_t us)
 {
 	return (struct timespec){.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
@@ -60,7 +62,7 @@ void attr_fill(struct fs *fs, const struct node *node, struct stat *st)
 
 	if (node->kind == NODE_CONTROL) {
 		mode = S_IFREG | (control_mode(node) & ~fs->options.umask);
-		size = live_is(node) ? live_size(fs, node) : control_size(fs, node);
+		size = live_is(node) ? live_size(fs, node) : node->size;
 	} else if (node_is_value(node->kind)) {
 		size = node->size;
 		time = node_ts(node);
@@ -89,11 +91,17 @@ double attr_timeout(const struct fs *fs, struct node *inode)
 {
 	unsigned state = node_state(inode);
 	bool session = node_now(inode)->flags & NODE_F_WRITER;
-	bool stays = session	      ? state & NODE_S_SHOWN
-		     : live_is(inode) ? false
-				      : !(state & (NODE_S_PASSED | NODE_S_STALE));
+	bool stays = session ? state & NODE_S_SHOWN
+		     : live_is(inode) || control_grows(inode)
+			     ? false
+			     : !(state & (NODE_S_PASSED | NODE_S_STALE));
 
-	return stays ? cache_fresh(fs) : 0;
+	if (!stays)
+		return 0;
+	/* Should a reply with a text's older size come last (nodes_get_text), it does not stay. */
+	return inode->kind == NODE_CONTROL
+		       ? (TEXT_FRESH < cache_fresh(fs) ? TEXT_FRESH : cache_fresh(fs))
+		       : cache_fresh(fs);
 }
 
 int attr_newest(struct fs *fs, const struct node *node, struct wcs_cell_info *info)

@@ -10,6 +10,7 @@
 #include "fs/file/lock.h"
 #include "fs/file/lookup.h"
 #include "fs/live/live.h"
+#include "fs/serve/loop.h"
 #include "fs/serve/report.h"
 #include "fs/value/value.h"
 #include "fs/write/writer.h"
@@ -124,6 +125,7 @@ void handle_reply(fuse_req_t req, fuse_ino_t ino, int rc, struct handle *handle,
 		  struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
+	struct node *node;
 
 	if (rc != 0) {
 		handle_close(fs, handle);
@@ -131,9 +133,12 @@ void handle_reply(fuse_req_t req, fuse_ino_t ino, int rc, struct handle *handle,
 		return;
 	}
 	fi->fh = (uintptr_t)handle;
-	lookup_inode(fs, ino)->opens++;
+	node = lookup_inode(fs, ino);
+	node->opens++;
+	if (handle->control)
+		node_looked(node, fuse_req_ctx(req)->pid, loop_request());
 	if (fuse_reply_open(req, fi) != 0) {
-		lookup_inode(fs, ino)->opens--;
+		node->opens--;
 		handle_abort(fs, handle);
 	}
 }

@@ -5,11 +5,13 @@
 #include <string.h>
 
 #include "fs/cache/cache.h"
+#include "fs/control/control.h"
 #include "fs/file/attr.h"
 #include "fs/file/lookup.h"
 #include "fs/fs.h"
 #include "fs/inode/view.h"
 #include "fs/names/chunk.h"
+#include "fs/serve/loop.h"
 #include "fs/serve/report.h"
 #include "fs/value/draft.h"
 #include "fs/write/retry.h"
@@ -200,6 +202,26 @@ int lookup_file(struct fs *fs, const struct node *base, const struct pos *pos,
 			 NULL);
 }
 
+/* A short control file has a node for each of its texts. */
+static int lookup_control(struct fs *fs, pid_t thread, struct node *base,
+			  const struct spelled *child, struct node **node)
+{
+	struct node_key key = {
+		.parent = base, .kind = NODE_CONTROL, .name = child->bytes, .ts = child->control};
+	struct node *stream;
+	int rc = lookup_node(fs, base, child, NULL, &stream);
+
+	if (rc != 0)
+		return rc;
+	retry_lookup(fs->retries, thread, stream->plain);
+	control_look(fs, stream, &key.etag, &key.size);
+	*node = key.etag == 0
+			? node_get(stream)
+			: nodes_get_text(fs->nodes, &key, stream->flags, thread, loop_request());
+	nodes_put(fs->nodes, stream, 1);
+	return *node ? 0 : -ENOMEM;
+}
+
 /* The view that the name of a NODE_VIEWED gives an argument to, or is. */
 static const struct wcs_view_name *view_of(const struct node *base, const struct spelled *child)
 {
@@ -218,7 +240,7 @@ static bool names_families(const struct wcs_view_name *view)
 static bool is_constant(const struct node *base, const struct spelled *child,
 			const struct node *node)
 {
-	return child->kind == NODE_CONTROL || child->kind == NODE_VIEW ||
+	return (child->kind == NODE_CONTROL && !control_moves(node)) || child->kind == NODE_VIEW ||
 	       (child->kind == NODE_VIEWED && !names_families(view_of(base, child)) &&
 		wcs_chain_moment(view_chain(node->view)) == 0);
 }
@@ -274,8 +296,8 @@ static int lookup_view(struct fs *fs, struct node *dir, const char *name, const 
 }
 
 /* A name in a view. Only committed values are there, and directories that hold some. */
-static int lookup_viewed(struct fs *fs, struct node *dir, const char *name, struct pos *pos,
-			 const struct spelled *child, struct node **node)
+static int lookup_viewed(struct fs *fs, pid_t thread, struct node *dir, const char *name,
+			 struct pos *pos, const struct spelled *child, struct node **node)
 {
 	struct node *base = node_base(dir);
 	struct wcs_cell_info info = {0};
@@ -283,7 +305,9 @@ static int lookup_viewed(struct fs *fs, struct node *dir, const char *name, stru
 
 	if (child->kind == NODE_VIEWED)
 		return lookup_view(fs, dir, name, pos, child, node);
-	if (child->kind == NODE_CONTROL || child->kind == NODE_VIEW || base->kind == NODE_VIEW)
+	if (child->kind == NODE_CONTROL)
+		return lookup_control(fs, thread, base, child, node);
+	if (child->kind == NODE_VIEW || base->kind == NODE_VIEW)
 		return lookup_node(fs, base, child, NULL, node);
 	rc = pos_enter(pos, false);
 	if (rc == 0)
@@ -329,7 +353,7 @@ static int lookup(struct fs *fs, pid_t thread, struct node *dir, const char *nam
 	if (rc != 0)
 		return rc == -EINVAL ? -ENOENT : rc;
 	if ((base->flags & NODE_F_VIEW) || child.kind == NODE_VIEWED || child.kind == NODE_VIEW) {
-		rc = lookup_viewed(fs, dir, name, &pos, &child, &node);
+		rc = lookup_viewed(fs, thread, dir, name, &pos, &child, &node);
 		if (rc == 0) {
 			lookup_entry(fs, node, entry);
 			entry->entry_timeout =
@@ -348,7 +372,9 @@ static int lookup(struct fs *fs, pid_t thread, struct node *dir, const char *nam
 		autodir = rc == -ENOENT && fs->options.autodir &&
 			  (pos.kind == NODE_PREFIX || pos.kind == NODE_FAMILY ||
 			   (pos.kind == NODE_CHUNK && !pos.family));
-		if (rc == 0 || autodir)
+		if (rc == 0 && child.kind == NODE_CONTROL)
+			rc = lookup_control(fs, thread, base, &child, &node);
+		else if (rc == 0 || autodir)
 			rc = lookup_node(fs, base, &child, NULL, &node);
 	}
 	if (rc == 0) {

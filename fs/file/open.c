@@ -173,6 +173,32 @@ static int open_cell(struct fs *fs, pid_t thread, struct node *inode, struct han
 	return rc;
 }
 
+/* The kernel looks a name up again whose file has another text now, once; where the file changes
+ * all the time, the open then gets the text of its lookup. An inode that is opened without a lookup
+ * (a bound file, /proc/self/fd) shows the newest text. */
+static int open_control(struct fs *fs, const struct fuse_ctx *caller, struct node *node,
+			struct handle *handle, struct fuse_file_info *fi)
+{
+	int rc = control_open(fs, node, caller, CONTROL_PRESENT, &handle->control, fi);
+	struct retry_names names;
+	enum retry_state state;
+
+	if (rc == 0)
+		retry_end(fs->retries, caller->pid, node->plain);
+	if (rc != -ESTALE)
+		return rc;
+	lookup_names(node, &names);
+	state = retry_ask(fs->retries, caller->pid, &names, RETRY_READ);
+	if (state == RETRY_AGAIN)
+		rc = control_open(fs, node, caller, CONTROL_LOOKED, &handle->control, fi);
+	if (rc != -ESTALE || state == RETRY_FIRST)
+		return rc;
+	node_state_set(node, NODE_S_PASSED);
+	rc = control_open(fs, node, caller, CONTROL_NEWEST, &handle->control, fi);
+	fuse_lowlevel_notify_inval_inode(fs->session, node->nodeid, -1, 0);
+	return rc;
+}
+
 static void set_direct(struct handle *handle, struct fuse_file_info *fi)
 {
 	if (handle->writer && writer_is_direct(handle->writer))
@@ -193,9 +219,11 @@ void fs_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	if (handle && live_is(node)) {
 		rc = live_open(fs, node, fi, &handle->live);
 		fi->noflush = !locks_need_flush(fs->locks); /* a close works without the mount */
-	} else if (handle && node->kind == NODE_CONTROL)
-		rc = control_open(fs, node, fuse_req_ctx(req), &handle->control, fi);
-	else if (handle) {
+	} else if (handle && node->kind == NODE_CONTROL) {
+		fs_interruptible(req);
+		rc = open_control(fs, fuse_req_ctx(req), node, handle, fi);
+		fs_interruptible(NULL);
+	} else if (handle) {
 		if (node->flags & NODE_F_VIEW) /* which may read long to find the newest value */
 			fs_interruptible(req);
 		rc = open_cell(fs, fuse_req_ctx(req)->pid, node, handle, fi);

@@ -63,9 +63,16 @@ uint64_t node_key_hash(const struct node_key *key)
 {
 	uint64_t hash = child_ino(key->parent->ino, key->kind, key->name);
 
-	if (key->kind != NODE_CELL || key->ts < 0)
+	if (key->kind != NODE_CONTROL && (key->kind != NODE_CELL || key->ts < 0))
 		hash ^= (uint64_t)key->ts * 0x9e3779b97f4a7c15u + key->etag;
 	return mixed_hash(hash, &key->parent, sizeof(key->parent));
+}
+
+void node_looked(struct node *node, pid_t thread, uint64_t request)
+{
+	uint64_t own = NODE_LOOKED | (uint32_t)thread;
+
+	atomic_compare_exchange_strong(&node->looked, &own, request);
 }
 
 bool node_get_alive(struct node *node)

@@ -10,7 +10,7 @@
  * timestamp and the etag are part of its identity. A name whose value was replaced leads to another
  * node, and the kernel's page cache never mixes two values. If the same value gets another
  * timestamp or name under an inode that the kernel holds, the node follows (nodes_stamp,
- * nodes_move).
+ * nodes_move). A short control file has a node for each of its texts; the etag is the text's.
  *
  * Any thread may call these functions.
  */
@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/types.h>
 
 #include "store/store.h"
 
@@ -56,8 +57,8 @@ struct node_key {
 	struct wcs_slice name;
 	int64_t ts;    /* NODE_CELL, NODE_VERSION: of the stored value; NODE_CONTROL: which one */
 	uint32_t etag; /* of the stored value; NODE_TABLE: differs if the table is made anew;
-			* NODE_VIEWED: the delimiter */
-	uint32_t size; /* of the stored value in bytes; no part of the identity */
+			* NODE_VIEWED: the delimiter; NODE_CONTROL: of the text, 0: of a stream */
+	uint32_t size; /* of the stored value or text in bytes; no part of the identity */
 };
 
 struct node {
@@ -75,6 +76,9 @@ struct node {
 		struct wcs_table *table; /* NODE_TABLE: owned */
 		struct view *view;	 /* NODE_VIEWED: owned */
 		struct writer *writer;	 /* with NODE_F_WRITER: owned */
+		/* NODE_CONTROL with a text: NODE_LOOKED and the thread whose lookup found the
+		 * node, until it opens it; then the number of that request; 0: neither came */
+		_Atomic uint64_t looked;
 		/* Other cells: the node that this one stands for since a rename; NULL: itself.
 		 * Holds a reference. Set once. */
 		struct node *_Atomic moved;
@@ -82,7 +86,7 @@ struct node {
 	_Atomic int64_t ts; /* of a cell; ts and etag change under the shard's lock */
 	_Atomic uint32_t etag;
 	uint32_t generation;	   /* of the nodeid; constant */
-	uint32_t size;		   /* of the stored value, bytes */
+	_Atomic uint32_t size;	   /* st_size: of the stored value, or of a control file */
 	_Atomic uint32_t opens;	   /* open files of the kernel's inode */
 	_Atomic uint32_t expiring; /* notices of its dentry that are queued or being sent */
 	uint16_t name_len;
@@ -129,7 +133,10 @@ enum {
 	NODE_S_UNLINKED = 64,
 };
 
-#define NODE_ROOT_ID  1	  /* the root's nodeid (FUSE_ROOT_ID) */
+#define NODE_ROOT_ID 1 /* the root's nodeid (FUSE_ROOT_ID) */
+/* In `looked`; alone with all other bits: several threads', or unknown ones. */
+#define NODE_LOOKED (UINT64_C(1) << 63)
+
 #define NODE_HOPS_MAX 200 /* nodes from an inode to the one that it stands for */
 
 /* Nodes, each with a reference. Zero it first. */
@@ -156,6 +163,15 @@ struct node *nodes_get(struct nodes *nodes, const struct node_key *key, uint8_t 
 struct view;
 struct node *nodes_get_view(struct nodes *nodes, const struct node_key *key, uint8_t flags,
 			    struct view *view);
+
+/* The node of a control file with that text, for a lookup by that thread (0: unknown) with that
+ * number (loop_request). NULL: no memory. A node of the file with another text takes this one if it
+ * is not open, and no reply to an earlier lookup is under way that would bring its old size back.
+ * This spares the kernel, which has a dentry of that node, a second lookup. */
+struct node *nodes_get_text(struct nodes *nodes, const struct node_key *key, uint8_t flags,
+			    pid_t thread, uint64_t request);
+/* The thread has the node open, by a request of that number: it has got its lookup's reply. */
+void node_looked(struct node *node, pid_t thread, uint64_t request);
 
 /* A new node for one write session, which it owns on success, with one reference. NULL: no
  * memory. */
@@ -291,7 +307,8 @@ uint64_t node_unlinked_ino(const struct node *node);
 uint64_t node_child_ino(const struct node *parent, enum node_kind kind, struct wcs_slice name,
 			uint32_t etag);
 
-/* The hash of a key, for the inode table; the same for all stored cells of one name. */
+/* The hash of a key, for the inode table; the same for all stored cells and all control files of
+ * one name. */
 uint64_t node_key_hash(const struct node_key *key);
 
 /* Identifies the file that a name means: the same in both trees, and for each of its values. 0

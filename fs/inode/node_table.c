@@ -13,7 +13,8 @@
  * Invariants: a node in a hash chain has refs > 0, except while nodes_put holds the shard's lock;
  * under that lock a caller may take a reference to each node that it finds. A node stays among its
  * parent's children until just before it is freed, and may have no reference left by then. Stored
- * cells are hashed by their name alone, so all of one column are in one chain.
+ * cells are hashed by their name alone, so all of one column are in one chain. So are control
+ * files.
  *
  * Locks: a lock of parents is taken below a shard's.
  */
@@ -326,6 +327,61 @@ struct node *nodes_get_view(struct nodes *nodes, const struct node_key *key, uin
 	}
 	pthread_mutex_unlock(&shard->lock);
 	view_free(view);
+	return node;
+}
+
+/* Notes a lookup. False: replies to other ones may be under way. A number is given to a request
+ * when the kernel sends it, so one behind that of an OPEN is of a lookup that began after that
+ * OPEN. */
+static bool text_look(struct node *node, pid_t thread, uint64_t request)
+{
+	uint64_t own = NODE_LOOKED | (uint32_t)thread, was = node->looked;
+	bool alone = thread != 0 && (was == own || was < request);
+
+	node->looked = alone ? own : UINT64_MAX;
+	return alone;
+}
+
+/* The node of a control file that may take another text. */
+static struct node *shard_find_text(struct shard *shard, uint64_t hash, const struct node_key *key,
+				    pid_t thread, uint64_t request)
+{
+	struct node_key other;
+
+	for (struct node *node = *bucket_of(shard, hash); node; node = node->next) {
+		other = node_key_of(node);
+		other.etag = key->etag;
+		if (node->kind == NODE_CONTROL && node_etag(node) != 0 && node->opens == 0 &&
+		    !(node_state(node) & NODE_S_REMOVED) && node_key_equal(&other, key) &&
+		    text_look(node, thread, request))
+			return node_get(node);
+	}
+	return NULL;
+}
+
+struct node *nodes_get_text(struct nodes *nodes, const struct node_key *key, uint8_t flags,
+			    pid_t thread, uint64_t request)
+{
+	uint64_t hash;
+	struct shard *shard = shard_lock(nodes, key, &hash);
+	struct node *node = shard_find(shard, hash, key);
+
+	if (node)
+		text_look(node, thread, request);
+	else
+		node = shard_find_text(shard, hash, key, thread, request);
+	if (!node) {
+		node = shard_add(nodes, shard, hash, key, flags);
+		if (node)
+			text_look(node, thread, request);
+	}
+	if (node) {
+		node->etag = key->etag;
+		node->size = key->size;
+		if (node->opens == 0)
+			node_state_clear(node, NODE_S_PASSED);
+	}
+	pthread_mutex_unlock(&shard->lock);
 	return node;
 }
 

@@ -92,6 +92,12 @@ void loop_block_signals(void)
 
 /* Does this thread handle a RELEASE, while no thread reads requests? */
 static _Thread_local bool releases;
+static _Thread_local uint64_t loop_unique; /* of this thread's request */
+
+uint64_t loop_request(void)
+{
+	return loop_unique;
+}
 
 bool loop_can_wait(void)
 {
@@ -163,7 +169,8 @@ static ssize_t send_counted(int fd, struct iovec *iov, int count, void *userdata
 	return writev(fd, iov, count);
 }
 
-/* Answers a request for a nodeid that no node has. False: it is none. FORGET has no answer. */
+/* Notes the request. Answers one for a nodeid that no node has. False: it is none. FORGET has no
+ * answer. */
 static bool refuse_stale(struct loop *loop, const void *request)
 {
 	struct fuse_in_header in;
@@ -171,6 +178,7 @@ static bool refuse_stale(struct loop *loop, const void *request)
 	struct iovec iov = {&out, sizeof(out)};
 
 	memcpy(&in, request, sizeof(in));
+	loop_unique = in.unique;
 	if (in.nodeid == 0 || in.opcode == FUSE_FORGET || nodes_at(loop->fs->nodes, in.nodeid))
 		return false;
 	out.unique = in.unique;

@@ -17,6 +17,9 @@ void loop_block_signals(void);
  */
 int loop_run(struct fs *fs, void (*ending)(struct fs *fs));
 
+/* The number of this thread's request, which the kernel counts up. */
+uint64_t loop_request(void);
+
 /* May the request of this thread wait for the kernel? A RELEASE may not: no thread reads meanwhile.
  */
 bool loop_can_wait(void);

@@ -302,7 +302,7 @@ static int scan_step(struct chain_scan *scan, struct wcs_cell *cell)
 		*cell = scan->next;
 	else
 		rc = scan->of->backend->scan_next(scan->of, cell);
-	if (rc > 0 && is_another_row(scan, cell))
+	if (rc > 0 && is_another_row(scan, cell) && !scan->base.filter->uncounted)
 		heat_count_row(&scan->base, scan->keys, cell->row);
 	return rc;
 }

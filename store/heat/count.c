@@ -131,6 +131,16 @@ void heat_count_get(struct wcs_table *table, const struct wcs_keys *keys, struct
 	count_one(table, wcs_keys_stored(keys, row, bytes), &counts);
 }
 
+void wcs_heat_row(struct wcs_table *table, bool raw, struct wcs_slice row)
+{
+	unsigned char bytes[WCS_ROW_KEY_MAX];
+	const struct wcs_keys *keys = raw ? NULL : wcs_table_keys(table);
+
+	if (table->store->heat != NULL)
+		count_one(table, wcs_keys_stored(keys, row, bytes),
+			  &(struct heat_counts){.reads = 1});
+}
+
 void heat_count_move(struct wcs_table *table, struct wcs_slice row, int64_t began)
 {
 	unsigned char bytes[WCS_ROW_KEY_MAX];

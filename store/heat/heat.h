@@ -66,6 +66,8 @@ struct wcs_heat_map {
  */
 int wcs_heat_map(struct wcs_table *table, enum wcs_heat_window window, enum wcs_heat_metric metric,
 		 size_t rows_max, size_t columns_max, struct wcs_heat_map **map);
+/* Counts a row as read that an uncounted scan gave; raw: row is a stored key. Any thread. */
+void wcs_heat_row(struct wcs_table *table, bool raw, struct wcs_slice row);
 /* Records the counts since the last fold, as the store's thread does every minute. A failed
  * write is no error: memory has the record then. -EOPNOTSUPP; -ENOMEM: counts are lost. Any thread.
  */

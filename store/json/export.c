@@ -51,7 +51,7 @@ struct wcs_export {
 
 	size_t start, end; /* of the unread text in room */
 	struct wcs_row_writer writer;
-	unsigned char room[EXPORT_ROOM];
+	unsigned char *room; /* EXPORT_ROOM bytes; NULL: not needed so far */
 };
 
 /* ---- Opening ----------------------------------------------------------------------------- */
@@ -74,17 +74,18 @@ int wcs_export_open(struct wcs_table *table, const struct wcs_slice *key, enum w
 	static const enum wcs_each each[] = {
 		[WCS_EXPORT_KEYS] = WCS_EACH_ROW, [WCS_EXPORT_CELLS] = WCS_EACH_COLUMN};
 	struct wcs_filter filter = {.each = WCS_EACH_CELL, .chain = chain};
+	bool one_row = kind == WCS_EXPORT_ROW || kind == WCS_EXPORT_LOOK;
 	struct wcs_subtree subtree;
 	struct wcs_export *made;
 	int rc;
 
-	if ((unsigned int)kind > WCS_EXPORT_CELLS || (kind == WCS_EXPORT_ROW && key == NULL))
+	if ((unsigned int)kind > WCS_EXPORT_CELLS || (one_row && key == NULL))
 		return -EINVAL;
 	filter.each = each[kind];
-	made = malloc(sizeof(*made));
+	filter.uncounted = kind == WCS_EXPORT_LOOK;
+	made = calloc(1, sizeof(*made));
 	if (made == NULL)
 		return -ENOMEM;
-	memset(made, 0, offsetof(struct wcs_export, room));
 	made->kind = kind;
 	made->table = table_hold(table);
 	made->state = 1;
@@ -92,8 +93,7 @@ int wcs_export_open(struct wcs_table *table, const struct wcs_slice *key, enum w
 	made->writer.keys = wcs_chain_raw(chain) ? NULL : wcs_table_keys(table);
 	rc = wcs_subtree_init(&subtree, key, wcs_table_delimiter(table));
 	if (rc == 0)
-		rc = wcs_scan_open(table, subtree.ranges,
-				   kind == WCS_EXPORT_ROW ? 1 : subtree.count, &filter,
+		rc = wcs_scan_open(table, subtree.ranges, one_row ? 1 : subtree.count, &filter,
 				   &made->scan);
 	if (rc == 0 && kind != WCS_EXPORT_KEYS)
 		rc = export_families(made, table);
@@ -118,6 +118,7 @@ void wcs_export_close(struct wcs_export *exported)
 	wcs_table_close(exported->table);
 	free(exported->schema.families);
 	free(exported->value.bytes);
+	free(exported->room);
 	free(exported);
 }
 
@@ -181,6 +182,8 @@ static int export_cell(struct wcs_export *exported, const struct wcs_cell *cell)
 		exported->type = known ? known->type : WCS_BYTES;
 	}
 	writer->row_bytes += cell->info.size;
+	if (exported->kind == WCS_EXPORT_LOOK && writer->row_bytes > WCS_EXPORT_LOOK_MAX)
+		return -EFBIG;
 	store_weigh_row(exported->table, writer->row_bytes, cell->info.size);
 	if (exported->type != WCS_INTHLL && cell->info.size <= WCS_VALUE_INLINE) {
 		wcs_row_write_value(writer, cell->value, exported->type);
@@ -243,6 +246,11 @@ static size_t export_fill(struct wcs_export *exported, unsigned char *to, size_t
 	while (export_fits(exported, len - made)) {
 		export_take_step(exported);
 		made = (size_t)(writer->to - to);
+	}
+	if (made == 0 && exported->state > 0 && exported->room == NULL) {
+		exported->room = malloc(EXPORT_ROOM);
+		if (exported->room == NULL)
+			exported->state = -ENOMEM;
 	}
 	if (made == 0 && exported->state > 0) {
 		wcs_row_write_to(writer, exported->room);

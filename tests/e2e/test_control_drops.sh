@@ -78,10 +78,10 @@ refuses() {
 }
 
 check_eq "what a drop would delete" \
-	'{"table":"t","prefix":"a","rows":2,"bytes":4}' "$(cat "$t/a/.drop")"
-check_eq "of a table" '{"table":"u","prefix":"","rows":0,"bytes":0}' "$(cat "$m/u/.drop")"
+	'{"table":"t","prefix":"a","rows":2,"bytes":4}' "$(jq -c . "$t/a/.drop")"
+check_eq "of a table" '{"table":"u","prefix":"","rows":0,"bytes":0}' "$(jq -c . "$m/u/.drop")"
 check_eq "of no row" '{"table":"t","prefix":"none#yet","rows":0,"bytes":0}' \
-	"$(mkdir -p "$t/none/yet" && cat "$t/none/yet/.drop")"
+	"$(mkdir -p "$t/none/yet" && jq -c . "$t/none/yet/.drop")"
 keys=$(md5sum <"$t/.keys")
 for text in '' b 'a ' ' a' 'a#' 'a#b' A aa t '*' a/ $'a\r' $'a\na' $'a\n' $'\na' 'a%'; do
 	refuses "what is not just the prefix is refused" "$t/a/.drop" "$text"
@@ -158,10 +158,10 @@ put "$c/.rows" '{"key":"a","families":{"f":{"q":[{"ts":3,"value":"333"},{"ts":2,
 put "$c/.rows" '{"key":"a#b","families":{"f":{"q":["x"]},"g":{"q":["y"],"":["zz"]}}}'
 put "$c/.rows" '{"key":"a!","families":{"g":{"q":["1234567"]}}}'
 head -c 5000000 /dev/zero >"$c/a/b/g/large"
-check_eq "a table's rows, cells and bytes that are shown" '{"rows":3,"cells":7,"bytes":5000016}' "$(cat "$c/.count")"
-check_eq "a prefix's" '{"rows":2,"cells":6,"bytes":5000009}' "$(cat "$c/a/.count")"
-check_eq "one row's" '{"rows":1,"cells":4,"bytes":5000004}' "$(cat "$c/a/b/.count")"
-check_eq "of no row" '{"rows":0,"cells":0,"bytes":0}' "$(mkdir "$c/none" && cat "$c/none/.count")"
+check_eq "a table's rows, cells and bytes that are shown" '{"rows":3,"cells":7,"bytes":5000016}' "$(jq -c . "$c/.count")"
+check_eq "a prefix's" '{"rows":2,"cells":6,"bytes":5000009}' "$(jq -c . "$c/a/.count")"
+check_eq "one row's" '{"rows":1,"cells":4,"bytes":5000004}' "$(jq -c . "$c/a/b/.count")"
+check_eq "of no row" '{"rows":0,"cells":0,"bytes":0}' "$(mkdir "$c/none" && jq -c . "$c/none/.count")"
 check_eq "it ends in one newline" 1 "$(wc -l <"$c/.count")"
 fail_with "it is not written" - 'Permission denied|Operation not permitted' put "$c/.count" x
 check_eq "it is not listed" "" "$(find "$m" -name .count)"
@@ -170,7 +170,7 @@ fail_with "and is in no row of /.versions" - 'No such file' cat "$m/.versions/co
 # ---- families/F/drop -------------------------------------------------------------------------
 
 check_eq "what the drop of a family would delete" \
-	'{"table":"counted","family":"g","rows":2,"cells":4,"bytes":5000010}' "$(cat "$c/.families/g/drop")"
+	'{"table":"counted","family":"g","rows":2,"cells":4,"bytes":5000010}' "$(jq -c . "$c/.families/g/drop")"
 for text in f '' 'table g' counted 'g ' $'g\ng'; do
 	refuses "what is not just its name is refused" "$c/.families/g/drop" "$text"
 done

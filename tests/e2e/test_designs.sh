@@ -164,7 +164,7 @@ check_eq "its stored keys begin with the hash of the first segment" \
 	"$(for key in acme acme#0001 acme#0020 beta#0004 zeta#0003; do echo "$(hash "${key%%#*}" 16)#$key"; done | sort)" \
 	"$(cat "$m/salt/.raw/.keys")"
 check_eq "rows are found by path" $'1\n20\nf' "$(sorted "$m/salt/acme")"
-check_eq "counted" '{"rows":5,"cells":5,"bytes":5}' "$(cat "$m/salt/.count")"
+check_eq "counted" '{"rows":5,"cells":5,"bytes":5}' "$(jq -c . "$m/salt/.count")"
 check_eq "also below a segment" 3 "$(jq .rows "$m/salt/acme/.count")"
 check "written" bash -c "echo new >'$m/salt/zeta/3/f/r'"
 check_eq "in one row" '["q","r"]' "$(jq -c '.families.f|keys' "$m/salt/zeta/3/.row")"
