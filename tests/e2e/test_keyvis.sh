@@ -150,7 +150,7 @@ for _ in range(2):
     assert open(a[0] + "/.rowfs/version").read()
     for file in files:
         os.close(file)
-    while "\nrowfs_open_files 1\n" not in open(a[0] + "/.rowfs/metrics").read():
+    while "\nrowfs_open_files 0\n" not in open(a[0] + "/.rowfs/metrics").read():
         time.sleep(0.05) # RELEASE is not waited for
 print("ok")' "$TMP/large")"
 check "its reason is known" grep -q 'too many large control files' "$TMP/large/.rowfs/errors"
