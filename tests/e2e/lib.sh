@@ -326,7 +326,7 @@ files_open() {
 
 # no_files_open: the kernel has also released those that were closed.
 no_files_open() {
-	within grep -qx 'rowfs_open_files 1' "$m/.rowfs/metrics"
+	within grep -qx 'rowfs_open_files 0' "$m/.rowfs/metrics"
 }
 
 # ended PID: the process has ended.
