@@ -321,7 +321,7 @@ export -f within opens_store
 
 # files_open N: so many files of the mount $m are open, beside the metrics.
 files_open() {
-	within eval "((\$(sed -n 's/^rowfs_open_files //p' '$m/.rowfs/metrics') > $1))"
+	within eval "((\$(sed -n 's/^rowfs_open_files //p' '$m/.rowfs/metrics') >= $1))"
 }
 
 # no_files_open: the kernel has also released those that were closed.
