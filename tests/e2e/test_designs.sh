@@ -273,7 +273,7 @@ for i in range(100000):
 EOF
 check "rows go into a table" cp "$TMP/rows" "$m/pad/.rows"
 check "and from there into one with another design" bash -c "cat '$m/pad/.rows' >'$m/other/.rows'"
-check "with their keys and histories" cmp <(sort "$TMP/rows") <(sort "$m/other/.rows")
+check "with their keys and histories" cmp <(sort "$TMP/rows") <(sort <"$m/other/.rows")
 check_eq "in the order of its own" 0#2026-11-22T23:59:00Z "$(head -n 1 "$m/other/.keys")"
 
 # ---- Pages -----------------------------------------------------------------------------------

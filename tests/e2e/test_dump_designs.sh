@@ -212,6 +212,6 @@ check_eq "which stays plain" null "$("$dump" old | head -n 1 | jq -c .tables.t.k
 make_store both "$(jq -c --argjson new "$new" '.tables.new = $new.tables.t | .tables.old = .tables.t | del(.tables.t)' <<<"$old")"
 mount_store both mnt
 check "and by .rows" bash -c "tail -n +2 rows >mnt/old/.rows && cat mnt/old/.rows >mnt/new/.rows &&
-	LC_ALL=C sort mnt/new/.rows | cmp - want"
+	LC_ALL=C sort <mnt/new/.rows | cmp - want"
 
 finish
