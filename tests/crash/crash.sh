@@ -3,10 +3,6 @@
 #
 # Shared by the tests of crashes, on top of the end-to-end tests' lib.sh: a small ext4 in a file.
 
-# A process with a mount namespace of its own may have a copy of any mount, which then goes on until
-# that process ends.
-LIB_PATIENCE=${LIB_PATIENCE:-120}
-
 . "$(dirname "${BASH_SOURCE[0]}")/../e2e/lib.sh"
 FINAL=data
 

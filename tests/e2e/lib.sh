@@ -37,7 +37,7 @@ LIB_MOUNTS=()           # mountpoints, in the order in which they were mounted
 declare -A LIB_MOUNT_PID # mountpoint -> pid of the process that serves it, if we are its parent
 declare -A LIB_MOUNT_LOG # mountpoint -> file with its stderr
 LIB_PIDS=()             # other processes
-LIB_PATIENCE=${LIB_PATIENCE:-30} # seconds for an unmount, and for the process behind it to end
+LIB_PATIENCE=${LIB_PATIENCE:-1800} # seconds until an event that is waited for counts as missing
 LIB_SANITIZER='(ERROR|WARNING): (Address|Leak|Thread)Sanitizer|runtime error:'
 
 # Once: where python3 is a wrapper, that is slower than the program.
@@ -235,7 +235,7 @@ mount_store() {
 	LIB_MOUNTS+=("$mountpoint")
 	LIB_MOUNT_PID[$mountpoint]=$pid
 	LIB_MOUNT_LOG[$mountpoint]=$log
-	for ((i = 0; i < 600; i++)); do
+	for ((i = 0; i < LIB_PATIENCE * 20; i++)); do
 		lib_mounted "$mountpoint" && return
 		lib_alive "$pid" || break
 		sleep 0.05
@@ -303,10 +303,10 @@ remount() {
 	mount_store "$TMP/s" "$m" "$@"
 }
 
-# within COMMAND…: it succeeds within a minute.
+# within COMMAND…: waits until it succeeds, which a test that passes never sees fail.
 within() {
 	local i
-	for ((i = 0; i < 1200; i++)); do
+	for ((i = 0; i < LIB_PATIENCE * 20; i++)); do
 		"$@" && return
 		sleep 0.05
 	done
@@ -318,6 +318,7 @@ opens_store() {
 	within eval "find /proc/$1/fd -lname '*/data/*.log' 2>/dev/null | grep -q ."
 }
 export -f within opens_store
+export LIB_PATIENCE
 
 # files_open N: so many files of the mount $m are open, beside the metrics.
 files_open() {

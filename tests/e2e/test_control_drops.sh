@@ -8,7 +8,6 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/control.sh"
 
-LIB_PATIENCE=60 # for an unmount, which waits for compaction
 mount_tables
 
 # ---- Tools -------------------------------------------------------------------------------------
