@@ -92,7 +92,7 @@ print(error(os.read, part, 100), json.loads(os.read(whole, 1000))["key"])' "$m/w
 
 # ---- Restarts ----------------------------------------------------------------------------------
 
-check_eq "readers restarted under 8 writers" ok "$(live restarts "$m/t" "${LIVE_SECONDS:-8}")"
+check_eq "readers restarted under 8 writers" ok "$(live restarts "$m/t" "${LIVE_SECONDS:-4}")"
 check_eq "killed ones leave no open file" 0 "$(
 	no_files_open
 	echo $?)"
@@ -125,7 +125,7 @@ mirror() {
 	MIRROR=$pid
 }
 
-mirror "a mirror" t o "" "${LIVE_SECONDS:-8}"
+mirror "a mirror" t o "" "${LIVE_SECONDS:-4}"
 head -c 60000000 /dev/urandom >"$TMP/large"
 memory() {
 	awk -v "name=$1:" '$1 == name { print $2 }' "/proc/$(mount_pid "$m")/status"
