@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Readers of live files under load, for test_live.sh and test_changes.sh. Each command prints "ok", or the fault.
 
-    live.py restarts TABLE SECONDS    processes commit numbers, each to rows of its own, while readers of .changes
+    live.py restarts TABLE SESSIONS   processes commit numbers, each to rows of its own, while readers of .changes
         come and go: each gets every commit from its open on, once, and in order.
     live.py change TABLE SECONDS      processes change the same rows in every way.
     live.py lost TABLE LINES          a reader of .changes that begins to read behind LINES commits.
@@ -38,13 +38,19 @@ def waited(pids):
 
 
 class Numbers:
-    """The last number that each writer has committed, in memory that processes share."""
+    """The last number that each writer has committed, and whether all end, in memory that processes share."""
 
     def __init__(self):
-        self.memory = mmap.mmap(-1, 8 * WRITERS)
+        self.memory = mmap.mmap(-1, 8 * WRITERS + 1)
 
     def set(self, writer, number):
         self.memory[8 * writer:8 * writer + 8] = number.to_bytes(8, "little")
+
+    def end(self):
+        self.memory[8 * WRITERS] = 1
+
+    def ended(self):
+        return self.memory[8 * WRITERS] == 1
 
     def all(self):
         return [int.from_bytes(self.memory[8 * w:8 * w + 8], "little") for w in range(WRITERS)]
@@ -53,9 +59,9 @@ class Numbers:
 # ---- Restarts ------------------------------------------------------------------------------------
 
 
-def commit_numbers(table, writer, numbers, until):
+def commit_numbers(table, writer, numbers):
     number = 0
-    while time.time() < until:
+    while not numbers.ended():
         number += 1
         if number % 2:
             with open(f"{table}/.rows", "w") as rows:
@@ -66,13 +72,13 @@ def commit_numbers(table, writer, numbers, until):
         numbers.set(writer, number)
 
 
-def crowd(table, until, chance):
+def crowd(table, numbers, chance):
     """Readers that read slowly, and are killed."""
     def read():
         fd = os.open(f"{table}/.changes", os.O_RDONLY)
         while True:
             os.read(fd, chance.choice([1, 100, 10000]))
-    while time.time() < until:
+    while not numbers.ended():
         pid = forked(read)
         time.sleep(chance.random() * 0.2)
         os.kill(pid, signal.SIGKILL)
@@ -87,7 +93,7 @@ def session(table, numbers, chance):
     seen, text, last = [[] for _ in range(WRITERS)], b"", None
     until = time.time() + chance.random()
     while last is None or any(last[w] > after[w] + 1 and seen[w][-1:] < [last[w]] for w in range(WRITERS)):
-        if not select.select([fd], [], [], 10)[0]:
+        if not select.select([fd], [], [], 1800)[0]:
             return f"no line: {seen} of {last}"
         text += os.read(fd, chance.choice([1, 100, 4096, 131072]))
         *lines, text = text.split(b"\n")
@@ -106,16 +112,15 @@ def session(table, numbers, chance):
     return None
 
 
-def restarts(table, seconds):
-    until, numbers, chance = time.time() + float(seconds), Numbers(), random.Random(SEED)
-    pids = [forked(commit_numbers, table, w, numbers, until) for w in range(WRITERS)]
-    pids += [forked(crowd, table, until, random.Random(SEED + i)) for i in range(2)]
-    sessions, fault = 0, None
-    while time.time() < until - 2 and not fault:
-        fault = session(table, numbers, chance)
-        sessions += 1
+def restarts(table, sessions):
+    numbers, chance, fault = Numbers(), random.Random(SEED), None
+    pids = [forked(commit_numbers, table, w, numbers) for w in range(WRITERS)]
+    pids += [forked(crowd, table, numbers, random.Random(SEED + i)) for i in range(2)]
+    for _ in range(int(sessions)):
+        fault = fault or session(table, numbers, chance)
+    numbers.end()
     failed = waited(pids)
-    return fault or (failed and "a writer failed") or (None if sessions > 3 else f"{sessions} sessions")
+    return fault or (failed and "a writer failed")
 
 
 # ---- Changes of every kind -----------------------------------------------------------------------

@@ -92,7 +92,7 @@ print(error(os.read, part, 100), json.loads(os.read(whole, 1000))["key"])' "$m/w
 
 # ---- Restarts ----------------------------------------------------------------------------------
 
-check_eq "readers restarted under 8 writers" ok "$(live restarts "$m/t" "${LIVE_SECONDS:-4}")"
+check_eq "readers restarted under 8 writers" ok "$(live restarts "$m/t" 5)"
 check_eq "killed ones leave no open file" 0 "$(
 	no_files_open
 	echo $?)"
