@@ -93,6 +93,8 @@ static void reclaim_want(struct ldb_reclaim *reclaim)
 
 void ldb_reclaim_wake(struct ldb *db)
 {
+	if (!db->reclaim) /* a drop is resumed; the thread starts later, and looks */
+		return;
 	pthread_mutex_lock(&db->reclaim->lock);
 	reclaim_want(db->reclaim);
 	pthread_mutex_unlock(&db->reclaim->lock);

@@ -202,7 +202,7 @@ static int drop_large(struct drop *drop)
 	if (!drop->recorded)
 		drop_put_records(drop, ((struct ldb_rows *)base)->batch, drop->range, true);
 	rc = ldb_rows_apply(base, &edit, 1, &applied);
-	if (!rc && ((struct ldb_rows *)base)->changes)
+	if (((struct ldb_rows *)base)->changes) /* an error may come after the first batch */
 		drop->recorded = drop->unsynced = true;
 	ldb_rows_close(base);
 	drop->large_len = 0;
@@ -423,12 +423,29 @@ static int drop_resume_one(struct ldb *db, uint64_t id, const struct ldb_drop *w
 	return rc;
 }
 
+/* A drop that goes on may itself need a record (drop_large), which takes the place of no other. */
+static void drop_number_behind(struct ldb *db, leveldb_iterator_t *iter)
+{
+	struct ldb_id_key first = ldb_key_drop(0);
+	uint64_t id;
+	size_t len;
+
+	for (ldb_iter_seek_id(iter, first); ldb_iter_in_space(iter, first);
+	     leveldb_iter_next(iter)) {
+		const char *key = leveldb_iter_key(iter, &len);
+
+		if (ldb_key_drop_decode(key, len, &id))
+			atomic_store(&db->next_drop, id + 1);
+	}
+}
+
 int ldb_drop_resume(struct ldb *db)
 {
 	leveldb_iterator_t *iter = ldb_db_iterate(db);
 	struct ldb_id_key first = ldb_key_drop(0);
 	int rc = 0;
 
+	drop_number_behind(db, iter);
 	ldb_iter_seek_id(iter, first);
 	for (; !rc && ldb_iter_in_space(iter, first); leveldb_iter_next(iter)) {
 		struct ldb_drop what;

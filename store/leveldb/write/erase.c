@@ -9,8 +9,8 @@
  * - The logs are synced behind the batch of the change, and before the records are deleted: a power
  *   cut must not keep a later delete and lose the records, nor keep the end of the records and lose
  *   an earlier delete. In between the order does not matter: all of a range is deleted again.
- * - If a damaged block ends it, the records are deleted: a later open would delete cells that were
- *   written meanwhile.
+ * - If a damaged block ends it, the records are deleted: a later open would delete cells written
+ *   meanwhile.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -47,8 +47,8 @@ int ldb_erase_add(struct ldb_rows *rows, struct wcs_slice from, struct wcs_slice
 
 /* ---- Batches ----------------------------------------------------------------------------- */
 
-/* Puts the records of the ranges into a batch, or deletes them. -ENOMEM. */
-static int erase_records(struct ldb_rows *rows, leveldb_writebatch_t *batch, bool put)
+/* Puts the records of the ranges into a batch. -ENOMEM. */
+static int erase_put_records(struct ldb_rows *rows, leveldb_writebatch_t *batch)
 {
 	const struct ldb_erased *erased = rows->erased;
 	unsigned char *record = malloc(LDB_ERASE_MAX);
@@ -56,12 +56,9 @@ static int erase_records(struct ldb_rows *rows, leveldb_writebatch_t *batch, boo
 	for (size_t i = 0; record && i < erased->count; i++) {
 		const struct ldb_erased_range *range = &erased->ranges[i];
 		struct ldb_drop drop = {rows->table, {range->from, range->to}, true};
-		struct ldb_id_key key = ldb_key_drop(erased->id + i);
 
-		if (put)
-			ldb_db_batch_put(batch, key, record, ldb_record_drop(record, &drop));
-		else
-			ldb_db_batch_delete(batch, key);
+		ldb_db_batch_put(batch, ldb_key_drop(erased->id + i), record,
+				 ldb_record_drop(record, &drop));
 	}
 	free(record);
 	return record ? 0 : -ENOMEM;
@@ -98,7 +95,7 @@ static int erase_batch(struct ldb_rows *rows, const struct ldb_erased_range *ran
 	return rc ? rc : bytes >= ERASE_BATCH;
 }
 
-/* Deletes the ranges, whose records are written. The caller holds erase_lock. */
+/* Deletes the ranges, whose records are written, and the records. */
 static int erase_run(struct ldb_rows *rows)
 {
 	const struct ldb_erased *erased = rows->erased;
@@ -116,9 +113,11 @@ static int erase_run(struct ldb_rows *rows)
 	if (!rc)
 		rc = ldb_sync_logs(db);
 	if (!ldb_db_failed(db)) {
-		int ended = erase_records(rows, rows->batch, false);
+		int ended;
 
-		ended = ended ? ended : ldb_commit(db, rows->batch, db->options->sync);
+		for (size_t i = 0; i < erased->count; i++)
+			ldb_db_batch_delete(rows->batch, ldb_key_drop(erased->id + i));
+		ended = ldb_commit(db, rows->batch, db->options->sync);
 		leveldb_writebatch_clear(rows->batch);
 		rc = rc ? rc : ended;
 	}
@@ -135,7 +134,8 @@ int ldb_erase_commit(struct ldb_rows *rows, leveldb_writebatch_t *batch, bool sy
 
 	pthread_mutex_lock(&db->erase_lock);
 	erased->id = atomic_fetch_add(&db->next_drop, erased->count);
-	rc = erase_records(rows, batch, true);
+	/* After a failed write the ranges of that change stay set. */
+	rc = ldb_db_failed(db) ? -EROFS : erase_put_records(rows, batch);
 	if (rc)
 		goto out;
 	atomic_fetch_add(&erased->refs, 1);
@@ -172,7 +172,6 @@ int ldb_erase_resume(struct ldb *db, uint64_t id, const struct ldb_drop *what)
 		rows->erased->id = id;
 		rc = erase_run(rows);
 	}
-	rows->garbage = false; /* the thread that deletes extents starts later, and looks */
 	ldb_rows_close(base);
 	return rc;
 }
