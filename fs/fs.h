@@ -30,8 +30,7 @@ struct fs {
 	struct wcs_store *store;
 	const char *store_path; /* absolute, as the store was found */
 	int store_fd;		/* its directory, with O_PATH */
-	const char
-		*store_held; /* the path of store_fd, which stays right where the store is moved */
+	const char *store_held; /* the path of store_fd; a move of the store leaves it right */
 	struct fuse_session *session;
 	int64_t mounted; /* microseconds since 1970 */
 	struct nodes *nodes;

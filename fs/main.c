@@ -162,7 +162,7 @@ static int shut_in(struct fs *fs, struct mounter *mounter, const char *mountpoin
 		rc = sandbox_enter(&store, 1, &confined);
 	fs->store_fd = store.fd;
 	snprintf(held, sizeof(held), "/proc/self/fd/%d", store.fd);
-	fs->store_held = held;
+	fs->store_held = access(held, F_OK) == 0 ? held : fs->store_path; /* without /proc */
 	if (rc >= 0)
 		rc = sandbox_harden(fs->store_path);
 	return rc == 0 ? EXIT_SUCCESS : say("sandbox", strerror(-rc));

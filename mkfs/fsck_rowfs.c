@@ -203,15 +203,15 @@ static int fsck_confine(struct fsck *fsck, const char *quarantine)
 {
 	const char *below = getenv("TMPDIR");
 	struct sandbox_place places[5] = {sandbox_store(fsck->path)};
-	bool owned = places[0].rights != SANDBOX_ALL || sandbox_own(places[0].fd) == 0;
+	int rc = places[0].rights == SANDBOX_ALL ? sandbox_own(places[0].fd) : 0;
 	char *around = NULL;
 	int exit_code;
 
 	if (places[0].fd >= 0)
 		close(places[0].fd);
-	if (!owned)
+	if (rc != 0)
 		return program_fail(&program, "%s: its owner's rights: %s", fsck->path,
-				    strerror(errno));
+				    strerror(-rc));
 	if (!below || *below != '/')
 		below = "/var/tmp";
 	if (asprintf(&around, "%s/..", fsck->path) < 0 ||

@@ -78,10 +78,13 @@ int directory_fail_at(struct wcs_fault *fault, int error, const struct directory
 	int rc = directory_error(error);
 	struct stat top, st;
 	char help[96];
+	bool known = rc == -EACCES && stat(directory->path, &top) == 0;
 
-	if (rc != -EACCES || stat(directory->path, &top) != 0 ||
-	    (*name ? fstatat(directory->fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0
-		   : (st = top, false)))
+	if (known && *name)
+		known = fstatat(directory->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	else if (known)
+		st = top;
+	if (!known)
 		return wcs_fault_set(fault, rc, "%s%s%s: %s", path, slash, name, strerror(error));
 	if (st.st_uid == geteuid())
 		snprintf(help, sizeof(help), "its mode is %04o; chmod u+rwX opens it",

@@ -325,9 +325,8 @@ const char *report_words(int error)
 {
 	switch (error) {
 	case -EACCES:
-		return "the store's engine refuses access: ask for the right to the table; or "
-		       "chown "
-		       "the file of the store that the log names";
+		return "the store's engine refuses access: ask for the right to the table, or "
+		       "chown the store's file that the log names";
 	case -ETIMEDOUT:
 		return "the store's engine did not answer in time; try again";
 	case -EOVERFLOW:
