@@ -51,8 +51,8 @@
 #define WCS_VALUE_WARN	      (10u << 20)  /* bytes; logged */
 #define WCS_ROW_WARN	      (100u << 20) /* bytes of values; logged when they are read */
 #define WCS_VALUE_INLINE      4096u	   /* bytes; values up to this come with their cell */
-#define WCS_MOVE_CELLS_MAX    100000u	   /* of a column that gets another name */
-#define WCS_MOVE_BYTES_MAX    (32u << 20)  /* of their row keys, qualifiers and inline values */
+#define WCS_MOVE_CELLS_MAX    100000u	   /* cells of a column that gets another name */
+#define WCS_MOVE_BYTES_MAX    (32u << 20)  /* row key, qualifier, inline value of each of them */
 #define WCS_FAMILY_NAME_MAX   64u	   /* bytes of [-_.a-zA-Z0-9]; at least 1 */
 #define WCS_FAMILIES_WARN     100u	   /* families in a table; logged */
 #define WCS_TABLE_NAME_MAX    50u	   /* bytes, [_a-zA-Z0-9][-_.a-zA-Z0-9]* */

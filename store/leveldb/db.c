@@ -236,9 +236,9 @@ static leveldb_iterator_t *erased_iterate(struct ldb *db, struct ldb_erased **er
 	return iter;
 }
 
-/* The ranges are set before the change is written, and ended when the last of their cells and
- * their records are deleted. The view of the iterator has their record if it is of the time in
- * between. An error of that look is met again by the reader. */
+/* The ranges are set from before the change's batch until after the delete of their records. An
+ * iterator made in this time belongs to the change if it finds the first record. The iterator keeps
+ * a read error, so the reader meets it. */
 leveldb_iterator_t *ldb_db_iterate_cells(struct ldb *db, struct ldb_erased **erased)
 {
 	uint64_t erasing = atomic_load(&db->erasing);

@@ -70,11 +70,10 @@ struct ldb_collected {
 	struct ldb_key at;
 };
 
-/* Ranges of keys that a change deletes behind its batch (write/erase.c). Constant once published.
- */
+/* Ranges of keys that a change deletes after its batch (write/erase.c). Constant once set. */
 struct ldb_erased {
 	_Atomic unsigned int refs;
-	uint64_t id; /* of the first record; those of the others follow */
+	uint64_t id; /* of the first range's record; each other has the next */
 	size_t count, room;
 	struct ldb_erased_range {
 		struct wcs_slice from, to;
@@ -188,8 +187,8 @@ int ldb_db_counter(struct ldb *db, struct ldb_id_key key, size_t len, const char
 /* The id of the next table. -EMFILE: there are no more. */
 int ldb_db_next_table(struct ldb *db, uint32_t *id);
 leveldb_iterator_t *ldb_db_iterate(struct ldb *db);
-/* An iterator for readers of cells, who pass over the ranges *erased (NULL: none), which are to be
- * released with ldb_erased_put. */
+/* An iterator for readers of cells. They pass over the ranges *erased (NULL: none), and release
+ * them with ldb_erased_put. */
 leveldb_iterator_t *ldb_db_iterate_cells(struct ldb *db, struct ldb_erased **erased);
 /* Sets or ends (NULL) the erased ranges. The caller holds erase_lock. */
 void ldb_erased_set(struct ldb *db, struct ldb_erased *erased);

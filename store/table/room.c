@@ -6,8 +6,9 @@
  * - A reserve stays free for the engine: for its log, for a compaction, which writes the new tables
  *   before it deletes the old, and for deletes, which are never refused. Without the reserve a full
  *   store could not be opened.
- * - One rule admits all writes: df shows room, that is, the reserve and a quarter of it are free
- * and three times the value. Only the commit of an admitted value may use the quarter.
+ * - One rule admits all writes: three times the value fits beside the reserve and a quarter of it,
+ *   as df shows. The commit of an admitted value may use that quarter, and a move of large values
+ *   one more (enum room_for).
  * - A refusal makes the engine compact deleted data; otherwise it does not hurry with that.
  * - Concurrent writers are counted together.
  * - An append writes the whole value again, a move the records of its cells, small values included.
@@ -103,8 +104,7 @@ static int room_check(struct wcs_store *store, uint64_t size, unsigned int quart
 	return rc;
 }
 
-/* The medium takes a new value three times behind the reserve and a quarter of it. A file's value
- * was admitted so before it was gathered; its commit may use the quarter. */
+/* How many times the value must fit. A file's value was admitted before it was gathered. */
 static uint64_t room_factor(enum room_for what)
 {
 	return what == ROOM_NEW ? 3 : 2;

@@ -33,7 +33,7 @@ static bool apply_sets_in(const struct wcs_edit *edit, const struct wcs_delete *
 	return false;
 }
 
-/* Leaves the cells from the iterator's on that the key is a prefix of to be erased. */
+/* Has ldb_erase_commit delete the key's cells, from the iterator's on. The key moves past them. */
 static int apply_erase(struct ldb_rows *rows)
 {
 	size_t len;

@@ -28,18 +28,16 @@ struct ldb_rows {
 	uint64_t stripes[(LDB_STRIPES + LDB_ROWS_MASK_BITS - 1) / LDB_ROWS_MASK_BITS]; /* locked */
 	leveldb_iterator_t *iter; /* made under the locks */
 	leveldb_writebatch_t *batch;
-	bool garbage;	/* something became garbage */
-	bool unsynced;	/* extents or purges were written since the logs were synced */
-	bool moved;	/* the batch has a value in extents under a second key */
-	bool looked;	/* at keys since the iterator's error was asked for */
-	bool changes;	/* the batch has something */
-	size_t deleted; /* bytes of keys that the batch deletes */
-	/* Ranges of keys that are deleted behind the batch; NULL: none. How many keys were, and
-	 * their bytes. */
-	struct ldb_erased *erased;
-	uint64_t erased_keys, erased_bytes;
-	struct ldb_dead crossed; /* a run of tombstones, to be compacted; keys 0: none */
-	size_t batch_extents;	 /* bytes of extents in the batch, the planned ones included */
+	bool garbage;		   /* something became garbage */
+	bool unsynced;		   /* extents or purges were written since the logs were synced */
+	bool moved;		   /* the batch has a value in extents under a second key */
+	bool looked;		   /* at keys since the iterator's error was asked for */
+	bool changes;		   /* the batch has something */
+	size_t deleted;		   /* bytes of keys that the batch deletes */
+	struct ldb_erased *erased; /* ranges to delete after the batch; NULL: none */
+	uint64_t erased_keys, erased_bytes; /* deleted in these ranges */
+	struct ldb_dead crossed;	    /* a run of tombstones, to be compacted; keys 0: none */
+	size_t batch_extents; /* bytes of extents in the batch, the planned ones included */
 	struct ldb_made *made;
 	size_t made_count, made_room;
 	size_t used;   /* of the given values, which come first in made */
@@ -56,7 +54,8 @@ struct ldb_rows {
 void ldb_rows_seek(struct ldb_rows *rows);
 /* Moves the iterator one key on. */
 void ldb_rows_next(struct ldb_rows *rows);
-/* The same behind a delete. If it steps over many tombstones, their range is compacted later. */
+/* Moves the iterator one key on, from a deleted one. If that steps over many tombstones,
+ * ldb_rows_close has their range compacted. */
 void ldb_rows_step(struct ldb_rows *rows);
 /* The iterator's error, if it was moved since the last call. */
 int ldb_rows_error(struct ldb_rows *rows);
@@ -65,11 +64,11 @@ int ldb_rows_error(struct ldb_rows *rows);
 int ldb_rows_delete(struct ldb_rows *rows, bool taken, size_t *key_len);
 
 /* ---- erase.c ---- */
-/* Does the batch delete so much that what else the edit deletes should be erased behind it? */
+/* Is the batch full of deletes, so that the edit's other deletes go to ldb_erase_add? */
 bool ldb_erase_starts(const struct ldb_rows *rows);
 /* Adds a range of keys of the row. -ENOMEM. */
 int ldb_erase_add(struct ldb_rows *rows, struct wcs_slice from, struct wcs_slice to);
-/* Writes the batch, and deletes the ranges: in the end readers see all of that or nothing. */
+/* Writes the batch, and deletes the ranges. Readers see the whole change or nothing of it. */
 int ldb_erase_commit(struct ldb_rows *rows, leveldb_writebatch_t *batch, bool sync);
 /* Forgets the ranges of an edit that is not applied. */
 void ldb_erase_cancel(struct ldb_rows *rows);
