@@ -13,12 +13,13 @@ struct timespec attr_time(int64_t us);
 void attr_fill(struct fs *fs, const struct node *node, struct stat *st);
 
 /*
- * Fills the attributes of an inode of the kernel, as a request gets them that has the open file
- * (NULL: none): of the value that the file reads, or of its write session. Without one they are
- * those of the name's newest value, which is another one than the node's where the inode is bound
- * to a place, or held by O_PATH or a file handle; but an inode that is open keeps those of its own
- * value, until it was opened or truncated for another one (NODE_S_PASSED). *timeout: seconds for
- * which the kernel may cache them. 0, or -ESTALE: the name is gone, and no file is open.
+ * Fills the attributes of an inode of the kernel. *timeout: seconds for which the kernel may cache
+ * them. Returns 0, or -ESTALE: the name is gone, and no file is open.
+ *
+ * handle: the request's open file; the attributes are those of its value or write session. NULL:
+ * they are those of the name's newest value. That differs from the node's value where the inode is
+ * bound to a place, or held by O_PATH or a file handle. An open inode keeps the attributes of its
+ * own value until it is opened or truncated for another one (NODE_S_PASSED).
  */
 struct handle;
 int attr_get(struct fs *fs, struct node *inode, const struct handle *handle, struct stat *st,

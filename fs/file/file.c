@@ -17,9 +17,9 @@
 #include "fs/value/value.h"
 #include "fs/write/writer.h"
 
-/* Does a READ fill a page of an inode that stands for another value than the file? The pages may be
- * those of a reader of that value. Only mmap(MAP_PRIVATE) asks for them, which the kernel permits
- * with direct_io: its READ has no lock owner, as that of a read(2) has. */
+/* Does a READ fill a page of an inode that stands for another value than the file? That page may
+ * belong to a reader of the inode's value. With direct_io only a private mapping fills pages. Its
+ * READ has no lock owner; that of read(2) has one. */
 static bool fills_page(fuse_ino_t ino, const struct handle *handle, const struct fuse_file_info *fi)
 {
 	return handle->direct && fi->lock_owner == 0 &&

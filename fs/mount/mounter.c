@@ -113,8 +113,8 @@ static bool mounter_await_end(pid_t server, int tries)
 	return getppid() != server;
 }
 
-/* A thread. Without fusectl the abort goes by the mountpoint's name, at which another mount can be
- * once the server has ended; it therefore gives the server time to do so. */
+/* A thread. Without fusectl the abort goes by the mountpoint's name. Another mount may be there
+ * once the server has ended, so the thread first waits whether the server ends by itself. */
 static void *mounter_watch(void *arg)
 {
 	const struct mounter_watch *watch = arg;

@@ -21,8 +21,8 @@ enum retry_state {
 	RETRY_FIRST,	/* a new retry: answer ESTALE */
 	RETRY_REOPENED, /* no lookup came since the ESTALE: the file is bound to a place, or
 			 * reopened through /proc or a file handle */
-	RETRY_BELOW,	/* only other names were looked up: the same with a path in this mount, or
-			 * a rename came between */
+	RETRY_BELOW,	/* only other names were looked up: the file is bound to a place in this
+			 * mount, or was renamed */
 	RETRY_AGAIN,	/* its name was looked up, and yet the request has another node */
 };
 
