@@ -18,8 +18,12 @@ static void attr_reply(fuse_req_t req, struct node *inode, const struct fuse_fil
 {
 	double timeout;
 	struct stat st;
-	int rc = attr_get(fs_of(req), inode, fi ? handle_of(fi) : NULL, &st, &timeout);
+	int rc;
 
+	if (inode->flags & NODE_F_VIEW) /* which may read long to find the newest value */
+		fs_interruptible(req);
+	rc = attr_get(fs_of(req), inode, fi ? handle_of(fi) : NULL, &st, &timeout);
+	fs_interruptible(NULL);
 	if (rc != 0 && gone != 0)
 		fuse_reply_err(req, gone);
 	else
