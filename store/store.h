@@ -159,7 +159,8 @@ int wcs_store_sync(struct wcs_store *store);
 
 /* Has a write failed? Then the store takes no more (-EROFS) until it is opened again. */
 bool wcs_store_failed(struct wcs_store *store);
-/* Was the store's directory removed while it was open? Then reads give -EIO, and writes -EROFS. */
+/* Was the store's directory removed while it was open? Then reads of files that are not open give
+ * -EIO; so does the next write, and later ones -EROFS. */
 bool wcs_store_gone(struct wcs_store *store);
 
 /* The time the store was made, microseconds since 1970. */

@@ -136,7 +136,7 @@ static int check(const char *path)
 	char what[PATH_MAX] = "", why[PATH_MAX + CONNECTION_WHY];
 	struct stat st;
 
-	/* Before a look, which would hang. */
+	/* A look at a mount whose server hangs would hang. */
 	if (find_mount(path, what, sizeof(what)) && connection_release(what, why) != 0)
 		return refuse(path, -EBUSY, why);
 	while (look(path, &st) != 0) {

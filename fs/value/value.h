@@ -25,7 +25,7 @@ void value_put(struct value *value);
 
 uint64_t value_size(const struct value *value);
 
-/* Of a stored value; its size is that of the text that its file shows. */
+/* The cell of a stored value; info->size is that of the text that the file shows. */
 const struct wcs_cell_info *value_info(const struct value *value);
 
 /* Copies up to len bytes from offset on into buf; *got is less than len only at the end. */

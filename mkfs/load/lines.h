@@ -13,7 +13,7 @@ struct lines {
 	char *buffer;
 	size_t room;
 	size_t start, end; /* text that was read and not yet returned */
-	bool pieces;	   /* any bytes are enough, at first those of a byte order mark */
+	bool pieces;	   /* lines_next returns any 3 bytes or more: a byte order mark is whole */
 	bool ended;
 };
 

@@ -134,7 +134,7 @@ int ldb_erase_commit(struct ldb_rows *rows, leveldb_writebatch_t *batch, bool sy
 
 	pthread_mutex_lock(&db->erase_lock);
 	erased->id = atomic_fetch_add(&db->next_drop, erased->count);
-	/* After a failed write the ranges of that change stay set. */
+	/* The ranges of a change whose write failed stay set. */
 	rc = ldb_db_failed(db) ? -EROFS : erase_put_records(rows, batch);
 	if (rc)
 		goto out;
