@@ -186,7 +186,7 @@ struct wcs_backend {
 	 * garbage itself. */
 	int (*rows_purge)(struct wcs_rows *rows, const struct wcs_address *at);
 	/* Applies the first edits, at least one if there is no error; *applied says how many. An
-	 * error is that of the next one. */
+	 * error is that of the next one. Called once at most. */
 	int (*rows_apply)(struct wcs_rows *rows, const struct wcs_edit *edits, size_t count,
 			  size_t *applied);
 	void (*rows_close)(struct wcs_rows *rows);
