@@ -3,7 +3,7 @@
 #
 # Installs, from Debian's packages, what is missing for some purposes, and says what it installs.
 #
-#   scripts/deps.sh build|demo|test|browser|lint|fuzz|deb|deb-test|fresh-test…
+#   scripts/deps.sh build|demo|test|programs|browser|lint|fuzz|deb|deb-test|fresh-test…
 #
 # Asks first, and touches nothing where everything is there: a package counts as there when dpkg
 # has it, or when what it is needed for works. Needs root, directly or through sudo.
@@ -66,6 +66,21 @@ tests() {
 	need systemd command -v systemd-analyze
 	need libxml2-utils command -v xmllint
 	need tidy command -v tidy
+	need xz-utils command -v xz # for tests/fixtures/
+}
+
+# The programs of docs/programs.md that the other purposes do not install.
+programs() {
+	need busybox command -v busybox
+	need rust-coreutils command -v rust-coreutils
+	need nodejs command -v node
+	need bindfs command -v bindfs
+	need sshfs command -v sshfs
+	need openssh-server command -v sshd
+	need samba command -v smbd
+	need smbclient command -v smbclient
+	need curl command -v curl
+	need cpio command -v cpio
 }
 
 browser() {
@@ -132,6 +147,7 @@ for purpose in "$@"; do
 	build) build ;;
 	demo) demo ;;
 	test) tests ;;
+	programs) programs ;;
 	browser) browser ;;
 	lint) lint ;;
 	fuzz) fuzz ;;
@@ -139,7 +155,7 @@ for purpose in "$@"; do
 	deb-test) deb_test ;;
 	fresh-test) fresh_test ;;
 	*)
-		echo "usage: deps.sh build|demo|test|browser|lint|fuzz|deb|deb-test|fresh-test…" >&2
+		echo "usage: deps.sh build|demo|test|programs|browser|lint|fuzz|deb|deb-test|fresh-test…" >&2
 		exit 2
 		;;
 	esac

@@ -26,6 +26,7 @@
 #                           are a bar
 #     NUMBER                so many or more, and only such as the base had at some time
 
+# shellcheck disable=SC2034 # lib.sh prints it
 FINAL=data
 fsck=$BUILD/fsck.rowfs
 TMPDIR_SCRATCH=$TMP/scratch
