@@ -186,8 +186,9 @@ enum wcs_export_kind {
 	WCS_EXPORT_ROWS, /* a row object a line, keys ascending; see WCS_EXPORT_LINE_MAX */
 	WCS_EXPORT_KEYS, /* the row keys, one a line: the same text, without JSON around it */
 	WCS_EXPORT_ROW,	 /* the row object of just the row `key`; nothing where there is none */
-	WCS_EXPORT_LOOK, /* the same to learn its length: no traffic (heat/heat.h); -EFBIG in place
-			  * of a cell with which the values have more than WCS_EXPORT_LOOK_MAX */
+	WCS_EXPORT_LOOK, /* WCS_EXPORT_ROW to learn the length: no traffic (heat/heat.h); -EFBIG in
+			  * place of a cell with which the values have more than WCS_EXPORT_LOOK_MAX
+			  */
 	WCS_EXPORT_CELLS /* no text, but the newest cell of each column, for wcs_export_cell */
 };
 #define WCS_EXPORT_LOOK_MAX ((size_t)64 << 10) /* bytes */

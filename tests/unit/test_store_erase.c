@@ -125,7 +125,7 @@ static void delete_and_set_beside(struct wcs_table *table)
 	erase_apply(table, mutation);
 }
 
-/* In a batch behind another row. */
+/* A large delete whose batch began with another row. */
 static void delete_in_a_batch(struct wcs_table *table)
 {
 	struct wcs_mutation *first = wcs_mutation_new(), *second = wcs_mutation_new();
