@@ -5,21 +5,33 @@
     calls.py run CODE ARGUMENT…   the same without "ok"
 
 The arguments are the list a, the first one q, the second us if it is a number."""
-import ctypes
 import errno
 import fcntl
-import json
 import mmap
 import os
-import signal
-import subprocess
 import sys
-import tempfile
-import threading
 import time
 from os import close, fsync, rename, replace, write
 
-libc = ctypes.CDLL(None, use_errno=True)
+
+class Later:
+    """A module or library that is slow to load, and is loaded where it is first used."""
+
+    def __init__(self, load):
+        self.load = load
+
+    def __getattr__(self, name):
+        if name == "loaded":
+            self.loaded = self.load()
+            return self.loaded
+        return getattr(self.loaded, name)
+
+
+ctypes, json, signal, subprocess, tempfile, threading = (
+    Later(lambda name=name: __import__(name))
+    for name in ("ctypes", "json", "signal", "subprocess", "tempfile", "threading")
+)
+libc = Later(lambda: ctypes.CDLL(None, use_errno=True))
 NOREPLACE, EXCHANGE = 1, 2
 MIB = 1 << 20
 

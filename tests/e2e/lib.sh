@@ -81,7 +81,7 @@ check() {
 	"$@" >"$TMP/.check" 2>&1 || status=$?
 	if ((status != 0)); then
 		not_ok "$name" "exit $status: $(lib_tail "$TMP/.check")"
-	elif grep -qE "$LIB_SANITIZER" "$TMP/.check"; then
+	elif lib_matches "$TMP/.check" "$LIB_SANITIZER"; then
 		not_ok "$name" "$(cat "$TMP/.check")"
 	else
 		ok "$name"
@@ -103,11 +103,11 @@ fail_with() {
 	local name=$1 want=$2 regex=$3 status=0
 	shift 3
 	"$@" >"$TMP/.out" 2>"$TMP/.check" || status=$?
-	if grep -qE "$LIB_SANITIZER" "$TMP/.check"; then
+	if lib_matches "$TMP/.check" "$LIB_SANITIZER"; then
 		not_ok "$name" "$(cat "$TMP/.check")"
 	elif ((status == 0)) || [ "$want" != - ] && [ "$want" != "$status" ]; then
 		not_ok "$name" "exit $status, not $want: $(lib_tail "$TMP/.check")"
-	elif ! grep -qE -- "$regex" "$TMP/.check"; then
+	elif ! lib_matches "$TMP/.check" "$regex"; then
 		not_ok "$name" "stderr has no /$regex/: $(lib_tail "$TMP/.check")"
 	else
 		ok "$name"
@@ -143,10 +143,12 @@ renews() {
 
 # error NAME REGEX: the last line of the errors of the mount $m matches.
 error() {
-	if tail -n 1 "$m/.rowfs/errors" | grep -qE -- "$2"; then
+	local errors=()
+	mapfile -t errors <"$m/.rowfs/errors"
+	if [[ ${errors[*]: -1} =~ $2 ]]; then
 		ok "$1"
 	else
-		not_ok "$1" "the last error is: $(tail -n 1 "$m/.rowfs/errors")"
+		not_ok "$1" "the last error is: ${errors[*]: -1}"
 	fi
 }
 
@@ -183,10 +185,10 @@ put() {
 # call CODE ARGUMENT…: runs Python with calls.py, the arguments as its list a; prints the output of
 # the code, then "ok" or the name of the errno that ended it. python: the same without "ok".
 call() {
-	"$python" "$LIB_DIR/calls.py" call "$@" 2>&1
+	"$python" -S "$LIB_DIR/calls.py" call "$@" 2>&1
 }
 python() {
-	"$python" "$LIB_DIR/calls.py" run "$@" 2>&1
+	"$python" -S "$LIB_DIR/calls.py" run "$@" 2>&1
 }
 
 # requests_of KIND COMMAND…: how many requests of a kind a command makes of the mount $m, with -d.
@@ -200,7 +202,7 @@ requests_of() {
 
 # model COMMAND ARGUMENT…: see model.py.
 model() {
-	"$python" "$LIB_DIR/model.py" "$@"
+	"$python" -S "$LIB_DIR/model.py" "$@"
 }
 
 # need_fuse: in CI a machine without FUSE is a fault, elsewhere a reason to skip.
@@ -390,8 +392,29 @@ lib_quote() {
 	printf '%q' "$text"
 }
 
+# lib_matches FILE REGEX: a line of the file matches the extended regular expression. A short file
+# takes no process.
+lib_matches() {
+	local text line
+	[ -s "$1" ] || return 1
+	IFS= read -r -N 65536 text <"$1"
+	if ((${#text} == 65536)); then
+		grep -qE -- "$2" "$1"
+		return
+	fi
+	while IFS= read -r line; do
+		[[ ! $line =~ $2 ]] || return 0
+	done <<<"$text"
+	return 1
+}
+
 lib_alive() {
-	[ -e "/proc/$1/stat" ] && ! grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null
+	local key value=Z
+	[ -e "/proc/$1/status" ] || return 1
+	while read -r key value; do
+		[ "$key" != State: ] || break
+	done 2>/dev/null <"/proc/$1/status"
+	[[ $value != Z* ]]
 }
 
 # Prints the places of the mount table, as they are.
@@ -403,7 +426,12 @@ lib_mount_table() {
 }
 
 lib_mounted() {
-	lib_mount_table | grep -qxF -- "$1"
+	local place
+	while read -r _ place _; do
+		[[ $place != *\\* ]] || printf -v place '%b' "$place"
+		[ "$place" != "$1" ] || return 0
+	done </proc/self/mounts
+	return 1
 }
 
 lib_unmount_anyway() {
