@@ -57,25 +57,20 @@ is_mounted() {
 }
 
 unmount_previous() {
-	local place
+	local place pid
 	place=$(realpath -sm "$mnt")
 	is_mounted "$place" || return 0
+	pid=$("$build/rowfs" --status | awk -F '\t' -v place="$place" '$2 == place { print $3 }')
 	say "The previous demo is still mounted: unmounting it"
 	printf '$ %s\n' "fusermount3 -u $mnt"
 	fusermount3 -u "$mnt" || fail "something still works in $mnt, perhaps a shell whose \
 directory it is: leave it and run this again"
+	# Its process ends a moment after it.
+	! [[ $pid =~ ^[0-9]+$ ]] || tail --pid="$pid" -s 0.1 -f /dev/null
 }
 
-# The programs of a mount end a moment after it.
 make_store() {
-	local _
-	for _ in {1..50}; do
-		"$build/mkfs.rowfs" --schema demo/schema.json --force "$store" 2>"$build/demo/.error" && return
-		grep -q 'in use' "$build/demo/.error" || break
-		sleep 0.1
-	done
-	cat "$build/demo/.error" >&2
-	fail "$store could not be made"
+	"$build/mkfs.rowfs" --schema demo/schema.json --force "$store" || fail "$store could not be made"
 }
 
 rows_of() {

@@ -12,8 +12,9 @@ import datetime
 import json
 import re
 import sys
+import time
 
-from webdriver import Browser
+from webdriver import PATIENCE, Browser
 
 RIGHT, DOWN, LEFT, ENTER, ESCAPE = "\ue014", "\ue015", "\ue012", "\ue007", "\ue00c"
 HOT = "user#1234"
@@ -126,11 +127,11 @@ def keyboard(page):
 
 
 def within(page, condition):
-    for _ in range(100):
+    for _ in range(PATIENCE // 50):
         if condition():
             return
-        page.browser.script("return 0")
-    raise AssertionError("not in time: " + page.browser.text("#copied"))
+        time.sleep(0.05)
+    raise AssertionError("missing, at: " + page.browser.text("#copied"))
 
 
 def shown(page):

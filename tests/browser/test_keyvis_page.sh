@@ -22,7 +22,7 @@ page() {
 	while IFS=$'\t' read -r check result; do
 		check_eq "$1: $check" ok "$result"
 		any=yes
-	done < <(HOME=$TMP timeout 200 "$python" "$(dirname "$0")/page.py" "$port" "$TMP/profile" "file://$2" "$3" ${SHOTS:+"$SHOTS"} 2>"$TMP/page.err")
+	done < <(HOME=$TMP "$python" "$(dirname "$0")/page.py" "$port" "$TMP/profile" "file://$2" "$3" ${SHOTS:+"$SHOTS"} 2>"$TMP/page.err")
 	check "$1: the page was used: $(tail -n 1 "$TMP/page.err")" [ "$any" ]
 }
 

@@ -4,6 +4,7 @@ import json
 import urllib.error
 import urllib.request
 
+PATIENCE = 1800000  # milliseconds until an event that is waited for counts as missing
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 CHROMIUM = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
             "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -16,7 +17,8 @@ class Browser:
         options = {"args": [*CHROMIUM, f"--user-data-dir={profile}"]}
         logs = {"browser": "ALL", "performance": "ALL"}
         session = self.send("", {"capabilities": {"alwaysMatch": {
-            "browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": logs}}})
+            "browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": logs,
+            "timeouts": {"script": PATIENCE, "pageLoad": PATIENCE}}}})
         self.base += "/" + session["sessionId"]
 
     def send(self, path, body=None, method=None):
@@ -24,7 +26,7 @@ class Browser:
         request = urllib.request.Request(self.base + path, data, {"Content-Type": "application/json"},
                                          method=method)
         try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
+            with urllib.request.urlopen(request) as answer:
                 return json.load(answer)["value"]
         except urllib.error.HTTPError as error:
             raise RuntimeError(f"{path}: {json.load(error)['value']['message']}") from error

@@ -20,7 +20,7 @@ import random
 import sys
 import time
 
-PATIENCE = 120  # seconds
+PATIENCE = int(os.environ.get("LIB_PATIENCE", 1800))  # seconds
 NUMBERS_MAX = 10**6
 
 

@@ -34,7 +34,7 @@ EXT4_IOC_SHUTDOWN = 0x8004587D
 NOLOGFLUSH = 2
 AFTER_A_CUT = {errno.EIO, errno.EROFS, errno.ENOTCONN, errno.ECONNABORTED, errno.ENODEV}
 MIB = 1 << 20
-PATIENCE = 60  # seconds
+PATIENCE = int(os.environ.get("LIB_PATIENCE", 1800))  # seconds
 ENOUGH = 20  # acknowledged steps: more than check_rounds of crash.sh asks for
 
 
@@ -451,7 +451,7 @@ def run(mount, path, seed, how, what):
     cut.value = time.monotonic_ns()
     cut_off(how, what)
     for process in processes:
-        process.join(2 * PATIENCE)
+        process.join(PATIENCE)
         if process.is_alive():
             process.kill()
             sys.exit("a worker hangs behind the cut")

@@ -9,6 +9,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "store/store.h"
@@ -43,7 +44,8 @@ static bool look(const char *path)
 	struct wcs_store *store;
 	struct wcs_table *table;
 
-	alarm(60); /* a signal, if it reads the same keys again and again */
+	/* A signal, if it reads the same keys again and again. */
+	setrlimit(RLIMIT_CPU, &(struct rlimit){60, 60});
 	return wcs_store_open(path, NULL, &store, NULL) == 0 &&
 	       wcs_table_open(store, "t", &table) == 0 &&
 	       look_at_cells(table, WCS_EACH_CELL) == 0 &&

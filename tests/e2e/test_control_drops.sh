@@ -33,7 +33,7 @@ for name in .rows .row .drop .keys; do
 		"install $TMP/line" "cp --remove-destination $TMP/line" "ln -f $TMP/line" \
 		"ln -sf $TMP/line" "rsync -a $TMP/line" "rmdir" "mkdir" "mkfifo" "perl -pi -e s/x/y/"; do
 		# shellcheck disable=SC2086 # words
-		if timeout 20 $command "$c" >"$TMP/out" 2>&1 && [[ $command != perl* && $command != shred* ]]; then
+		if $command "$c" >"$TMP/out" 2>&1 && [[ $command != perl* && $command != shred* ]]; then
 			not_ok "$command $name" "succeeded: $(cat "$TMP/out")"
 		fi
 		check "$name is there after $command" test -f "$c"
@@ -210,7 +210,7 @@ check_eq "and is empty" "" "$(cat "$c/.keys")$(find "$c" -mindepth 1)$(ls "$c/.f
 mkdir "$c/.families/f"
 (while put "$c/.rows" '{"key":"r","families":{"f":{"q":["x"]}}}'; do :; done) 2>/dev/null &
 writer=$!
-sleep 0.3
+check "rows are written" within test -e "$c/r"
 check "while it is written to" put "$c/.drop" 'table counted'
 wait "$writer"
 check "it goes" test ! -e "$c"

@@ -28,24 +28,33 @@ check "a store without its LOCK is clean" "$fsck" -n s
 check_eq "and is as it was" "$before" "$(find s -type f -printf '%p %s %T@\n' | sort)"
 check "a program that uses it makes one" test "$(cells s | wc -l)$(ls s/LOCK)" = 100s/LOCK
 
-# locked KIND RELEASE COMMAND…: runs it while another process holds such a lock, as docs/format.md has it, for RELEASE
-# seconds or to the end.
+# locked KIND RELEASE COMMAND…: runs it while another process holds such a lock, as docs/format.md has it, until it
+# waits or to the end.
 locked() {
-	"$python" -c 'import fcntl, subprocess, sys, time
+	"$python" -c 'import fcntl, subprocess, sys
 lock = open("s/LOCK", "r+")
 fcntl.lockf(lock, getattr(fcntl, sys.argv[1]) | fcntl.LOCK_NB)
 command = subprocess.Popen(sys.argv[3:])
-if sys.argv[2] != "end":
-    time.sleep(float(sys.argv[2]))
+def waits():
+    with open("/proc/%d/wchan" % command.pid) as file:
+        return "nanosleep" in file.read()
+if sys.argv[2] == "waits":
+    while command.poll() is None and not waits():
+        pass
     fcntl.lockf(lock, fcntl.LOCK_UN)
 sys.exit(command.wait())' "$@"
+}
+
+# slowly COMMAND…: a second of its clock takes 100.
+slowly() {
+	at_time "2026-01-01 00:00:00 x0.01" "$@"
 }
 
 check "a check does not keep out another" locked LOCK_SH end "$fsck" -n s
 fail_with "but keeps out a program that uses the store" 1 "in use by process" locked LOCK_SH end "$BUILD/rowfs-dump" s
 fail_with "and is kept out by it" 8 "in use by process" locked LOCK_EX end "$fsck" -n s
-check "a lock that is released within a second is waited for" locked LOCK_EX 0.5 "$fsck" -n s
-check "also by a program that would use it" locked LOCK_EX 0.5 "$BUILD/rowfs-dump" s
+check "a lock that is released within a second is waited for" slowly locked LOCK_EX waits "$fsck" -n s
+check "also by a program that would use it" slowly locked LOCK_EX waits "$BUILD/rowfs-dump" s
 # The mount is gone before its process, as after any umount.
 for i in 1 2 3; do
 	"$BUILD/rowfs" s mounted || die "cannot mount"

@@ -126,7 +126,7 @@ track_mount m
 
 # start OPTIONS…: as its user does.
 start() {
-	timeout 20 "$rowfs" "$@" s m
+	"$rowfs" "$@" s m
 }
 
 for foreground in "" yes; do
@@ -220,7 +220,7 @@ PYTHON
 fi
 
 # A mountpoint that cannot be looked into for another reason is no dead mount.
-fail_with "a mountpoint that is missing is not made" 1 "^rowfs: nowhere: (No such file|there is no such directory)" timeout 20 "$rowfs" s nowhere
+fail_with "a mountpoint that is missing is not made" 1 "^rowfs: nowhere: (No such file|there is no such directory)" "$rowfs" s nowhere
 check "nothing is there" test ! -e nowhere
 start
 pid=$(servers)
@@ -229,7 +229,7 @@ within ended "$pid"
 fail_with "killed, it leaves a dead mount" - 'not connected|connection abort' ls m
 mkdir plain
 fail_with "one below it is not, and that is said" 1 '^rowfs: .*m/t/row: .*lies in a dead mount; unmount that$' \
-	timeout 20 "$rowfs" plain m/t/row
+	"$rowfs" plain m/t/row
 fail_with "which is cleared, and that is said" 0 '^rowfs: .*/m: cleared a dead mount of .*/s$' \
 	bash -c '"$0" s m && exit 0' "$rowfs"
 within fusermount3 -u m

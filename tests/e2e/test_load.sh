@@ -273,7 +273,7 @@ interrupted() {
 		not_ok "$name is met by a program that takes signals" "it takes none"
 	within eval "(($(head -n 2500 whole | wc -c) < \$(sed -n 's/^rchar: //p' /proc/$!/io)))" ||
 		not_ok "$name is met by a program that reads" "it does not read"
-	sleep 0.2
+	within grep -q pipe "/proc/$!/wchan" || not_ok "$name is met by a program that waits for the rest" "it does not"
 	kill -s "$signal" $!
 	wait $! || status=$?
 	exec 9>&-

@@ -14,9 +14,9 @@ echo text >file
 make_store s '{"version":1,"tables":{"t":{"families":{"f":{}}},"u":{"families":{"f":{}}}}}'
 make_store 'other#1'
 
-# run ARGUMENT…: rowfs, which must not take long to return.
+# run ARGUMENT…: rowfs, which must return.
 run() {
-	timeout 20 "$rowfs" "$@"
+	"$rowfs" "$@"
 }
 
 # mounted PLACE
@@ -95,8 +95,7 @@ lock = open("s/LOCK", "r+")
 fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 sys.exit(subprocess.call(sys.argv[1:]))' "$@"
 }
-fail_with "a store in use without a mount: that is said after a second" 1 '^rowfs: .*in use by process' \
-	held timeout 4 "$rowfs" s m
+fail_with "a store in use without a mount: that is said" 1 '^rowfs: .*in use by process' held "$rowfs" s m
 
 # ---- Mounting --------------------------------------------------------------------------------
 
@@ -192,7 +191,7 @@ for ((i = 0; i < 200; i++)); do
 	echo "$i" >"m/t/row/f/crash$i"
 done
 perl -e 'open my $f, ">", "m/t/row/f/uncommitted"; syswrite $f, "x" x 5000000; kill "KILL", $ARGV[0];
-	sleep 1' "$(server)" 2>/dev/null
+	select undef, undef, undef, 0.02 while readlink "/proc/$ARGV[0]/exe"' "$(server)" 2>/dev/null
 fail_with "a mount whose server was killed is dead" - 'endpoint is not connected|connection abort' ls m
 yields "a new mount clears it and serves" "t u" 'echo m/* | sed s,m/,,g' run s m
 check_eq "everything that was closed is there" "$(seq 0 199)" \
@@ -275,10 +274,10 @@ unmount m
 
 # ---- Inherited descriptors ------------------------------------------------------------------------
 
-check "with 0 to 2 closed it returns" sh -c 'timeout 10 "$0" s m <&- >&- 2>&-' "$rowfs"
+check "with 0 to 2 closed it returns" sh -c '"$0" s m <&- >&- 2>&-' "$rowfs"
 check "and serves" test -d m/t
 unmount m
-check "so does one with other files open" test "$( (run s m 3>&1 4>&1 >/dev/null 2>&1) | timeout 10 cat; echo "${PIPESTATUS[*]}")" = "0 0"
+check "so does one with other files open" test "$( (run s m 3>&1 4>&1 >/dev/null 2>&1) | cat; echo "${PIPESTATUS[*]}")" = "0 0"
 check "it has closed them" sh -c 'ls -l "/proc/$0/fd" >fds && ! grep pipe: fds; status=$?; rm fds; exit $status' "$(server)"
 unmount m
 cp -r s closed

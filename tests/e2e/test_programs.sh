@@ -137,12 +137,12 @@ os.wait(); assert seen() == b"old"; os.close(fd)'
 run "a child that outlives its parent" old 1 parentchild '
 fd = os.open(q, TRUNC)
 os.write(fd, b"parent")
-r, w = os.pipe()
+(r, w), (closed, tell) = os.pipe(), os.pipe()
 if os.fork() == 0:
     if os.fork() == 0:
-        os.close(r); time.sleep(0.3); os.write(fd, b"child"); os.close(fd); os._exit(0)
+        os.close(r); os.close(tell); os.read(closed, 1); os.write(fd, b"child"); os.close(fd); os._exit(0)
     os._exit(0)
-os.close(w); os.close(fd); os.read(r, 1)'
+os.wait(); os.close(w); os.close(fd); os.close(tell); os.read(r, 1)'
 run "two writers of one column" old 2 two '
 one, two = os.open(q, TRUNC), os.open(q, TRUNC)
 os.write(one, b"one"); os.write(two, b"two")
@@ -296,7 +296,7 @@ data = mmap.mmap(fd, 10)
 os.close(fd)
 data[3:5] = b"xy"
 data.close()
-time.sleep(0.3)'
+while b"xy" not in seen(): time.sleep(0.02)'
 run "of a new column" none 1 'mapped' '
 fd = os.open(q, CREATE); os.ftruncate(fd, 6)
 data = mmap.mmap(fd, 6)

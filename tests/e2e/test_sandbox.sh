@@ -65,7 +65,7 @@ if landlock; then
 	exec 7>"$TMP/in"
 	echo '{"table":"t"}' >&7
 	opens_store "$pid"
-	sleep 1 # it reads
+	within grep -q pipe "/proc/$pid/wchan" || not_ok "rowfs-load waits for rows" "it does not"
 	plant
 	rows >&7 2>/dev/null
 	exec 7>&-
