@@ -57,17 +57,17 @@ bury_mount() {
 
 # load ARGUMENT…: load.py.
 load() {
-	python3 -B "$CRASH_DIR/load.py" "$@"
+	"$python" "$CRASH_DIR/load.py" "$@"
 }
 
 # full ARGUMENT…: full.py.
 full() {
-	python3 "$CRASH_DIR/full.py" "$@"
+	"$python" "$CRASH_DIR/full.py" "$@"
 }
 
 # sync_mount MOUNTPOINT: makes all of it durable.
 sync_mount() {
-	python3 -c 'import os, sys; os.fsync(os.open(sys.argv[1], os.O_RDONLY))' "$1"
+	sync "$1"
 }
 
 # check_fsck STORE [WHEN]: the store is whole.

@@ -3,7 +3,7 @@
 
     rows COUNT PREFIX COLUMNS     prints rows for rowfs-load
     hostile KIND BYTES            prints a line of about that length that is not a row
-    send FILE [unfinished]        writes its stdin to FILE, and a newline; prints the error
+    send FILE [KIND BYTES]        writes such a line, or its stdin, to FILE, and a newline; prints the error
     streams MOUNT COUNT KIB       has COUNT streams open that are not read on, and writes KIB between
     writers MOUNT COUNT KIB       writes COUNT files of KIB, all open at once
     unfinished MOUNT COUNT MIB    has COUNT unfinished lines of MIB
@@ -50,19 +50,16 @@ HOSTILE = {
 }
 
 
-def hostile(kind, size):
+def line(kind, size):
     begin, middle, end = HOSTILE[kind]
     count = int(size) // len(middle)
-    out = sys.stdout.buffer
-    out.write(begin)
     if kind == "members":
-        out.write(b"".join(middle % i for i in range(count)))
-    else:
-        some = PIECE // len(middle)
-        for _ in range(count // some):
-            out.write(middle * some)
-        out.write(middle * (count % some))
-    out.write(end)
+        return begin + b"".join(middle % i for i in range(count)) + end
+    return begin + middle * count + end
+
+
+def hostile(kind, size):
+    sys.stdout.buffer.write(line(kind, size))
 
 
 def name(call, *arguments):
@@ -79,10 +76,10 @@ def write_all(fd, data):
         data = data[os.write(fd, data[:PIECE]) :]
 
 
-def send(path, unfinished=None):
+def send(path, *hostile_line):
     fd = os.open(path, os.O_WRONLY)
-    data = sys.stdin.buffer.read() + (b"" if unfinished else b"\n")
-    error = name(write_all, fd, data)
+    data = line(*hostile_line) if hostile_line else sys.stdin.buffer.read()
+    error = name(write_all, fd, data + b"\n")
     print(name(os.close, fd) or error or "no error")
 
 
@@ -97,7 +94,7 @@ def streams(mount, count, kib):
     never = [os.open(mount + "/t/.rows", os.O_RDONLY) for _ in range(20)]
     opened, written, refused = [], 0, ""
     row = b"w%d" % os.getpid()
-    line = b'{"key":"%s#' % row
+    key = b'{"key":"%s#' % row
     for i in range(int(count)):
         opened.append(os.open(mount + "/t/.rows", os.O_RDONLY))
         refused = name(os.read, opened[-1], 100)
@@ -114,13 +111,13 @@ def streams(mount, count, kib):
         print("then another is", name(os.read, opened[-1], 100) or "served")
     lines = 0
     while piece := os.read(opened[0], PIECE):
-        lines += piece.count(line)
+        lines += piece.count(key)
     print("the first shows %d later rows" % lines)
     for fd in opened:
         os.close(fd)
     seen = 0
     while piece := os.read(never[0], PIECE):
-        seen += piece.count(line)
+        seen += piece.count(key)
     print("one that begins now shows", "all" if seen == written else "%d of %d" % (seen, written))
     for fd in never:
         os.close(fd)
@@ -179,7 +176,6 @@ def waiters(mount, count):
         if pid == 0:
             status = 1
             try:
-                signal.alarm(120)
                 if i % 3 == 0:
                     fd = os.open(path, os.O_RDONLY)
                     os.close(held)
@@ -199,7 +195,6 @@ def waiters(mount, count):
             finally:
                 os._exit(status)
         children.append(pid)
-    signal.alarm(120)
     os.stat(mount + "/t")
     os.listdir(mount + "/t")
     print("others are served")
@@ -228,11 +223,13 @@ def mixed(mount, pid, clients, mib):
         children.append(os.fork())
         if children[-1] == 0:
             rng, left = random.Random(i), int(mib) << 20
+            block = rng.randbytes(2_000_000)
             while left > 0:
                 path = "%s/q%d" % (directory, rng.randrange(60))
                 size = rng.choice([rng.randrange(10, 1000), rng.randrange(100_000, 1_000_000)])
                 with open(path, "wb") as file:
-                    file.write(rng.randbytes(size))
+                    at = rng.randrange(len(block) - size)
+                    file.write(block[at:at + size])
                 with open(path, "rb") as file:
                     file.read()
                 left -= size

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Processes that write, read, drop, change policies and collect in one mount, against models.
 
-    soak.py MOUNT DIRECTORY SECONDS SEED     the soak; leaves its models in DIRECTORY
-    soak.py MOUNT DIRECTORY verify           compares the mount with them, then takes policies away
+    soak.py MOUNT DIRECTORY SECONDS STEPS SEED  the soak; leaves its models in DIRECTORY
+    soak.py MOUNT DIRECTORY verify              compares the mount with them, then takes policies away
+
+The soak takes SECONDS, and goes on until each writer did STEPS and each other part did something.
 
 Writers have rows and a family of their own, so each knows their visible content, and looks
 after each change, itself and through another process: its model is in soak_model.py. Of the
@@ -96,7 +98,7 @@ class Reader:
 
     def run(self):
         reads = 0
-        while not self.shared.stopped():
+        while not self.shared.stopped() or reads == 0:
             writer = self.random.randrange(WRITERS)
             self.rows(writer) if reads % 8 == 0 else self.files(writer)
             reads += 1
@@ -134,7 +136,7 @@ class Dropper:
         put_row = "%s/t/.rows" % self.mount
         for key in "d#00", "d#0!", "d#1!", "d#10":
             control(put_row, '{"key":"%s","families":{"f":{"v":["1"]}}}' % key)
-        while not self.shared.stopped():
+        while not self.shared.stopped() or drops == 0:
             prefix = drops % 2
             self.fill(0)
             self.fill(1)
@@ -154,7 +156,7 @@ class Collector:
 
     def run(self):
         changes = 0
-        while not self.shared.stopped():
+        while not self.shared.stopped() or changes == 0:
             kind = self.random.randrange(10)
             if kind < 6:
                 control(self.mount + "/t/.families/s/gc", self.random.choice(SHARED).text)
@@ -183,14 +185,18 @@ def said(part, after):
         return "wrong: %s" % traceback.format_exc()
 
 
-def soak(mount, directory, seconds, seed):
+def soak(mount, directory, seconds, steps, seed):
     shared = Shared()
+    end = time.monotonic() + seconds
     writers = [Writer(mount, index, shared, seed) for index in range(WRITERS)]
     for writer in writers:
         for row in writer.rows:
             writer.write_group(row)
             # It stays when they go, so the kernel keeps names in it.
             os.makedirs(writer.path(row, writer.own), exist_ok=True)
+
+    def goes_on(writer):
+        return time.monotonic() < end or writer.steps < steps
 
     def save(part):
         if isinstance(part, Writer):
@@ -199,10 +205,12 @@ def soak(mount, directory, seconds, seed):
 
     parts = writers + [Reader(mount, shared, seed)]
     parts += [Dropper(mount, shared), Collector(mount, shared, seed)]
+    for writer in writers:
+        writer.goes_on = goes_on
     pipes = [started(said, part, save) for part in parts]
-    time.sleep(seconds)
-    shared.set(0, 1)
-    texts = [pipe.read() for pipe in pipes]
+    texts = [pipe.read() for pipe in pipes[:WRITERS]]
+    shared.stop()
+    texts += [pipe.read() for pipe in pipes[WRITERS:]]
     wrong = [text for text in texts if text.startswith("wrong")]
     print("\n".join(wrong) if wrong else ", ".join(texts))
 
@@ -233,7 +241,7 @@ def main():
     mount, directory = sys.argv[1:3]
     if sys.argv[3] == "verify":
         return verify(mount, directory)
-    return soak(mount, directory, float(sys.argv[3]), int(sys.argv[4]))
+    return soak(mount, directory, float(sys.argv[3]), int(sys.argv[4]), int(sys.argv[5]))
 
 
 main()

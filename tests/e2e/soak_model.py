@@ -273,6 +273,9 @@ class Shared:
     def row(writer, row):
         return 1 + 3 * (writer * PREFIXES * LEAVES + row)
 
+    def stop(self):
+        self.set(0, 1)
+
     def stopped(self):
         return self.get(0) != 0
 

@@ -424,6 +424,6 @@ class Writer:
 
     def run(self):
         self.looker = Looker(look)
-        while not self.shared.stopped():
+        while self.goes_on(self):
             self.step()
         return "%d steps" % self.steps

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Writes and removes values of all sizes, in many orders and rhythms, below a bound of disk use.
 
-    space.py STORE MOUNTPOINT SECONDS BYTES SEED
+    space.py STORE MOUNTPOINT SECONDS MIB BYTES SEED
+
+It takes SECONDS, and goes on until it wrote MIB.
 """
 import json
 import os
@@ -23,12 +25,6 @@ def disk_use(store):
             except FileNotFoundError:
                 pass
     return total
-
-
-def live(mountpoint):
-    """Bytes of all values, as the tree shows them."""
-    return sum(os.lstat(os.path.join(place, name)).st_size
-               for place, _, names in os.walk(mountpoint + "/.versions/t") for name in names)
 
 
 class Load:
@@ -110,12 +106,12 @@ class Load:
     def rest(self):
         time.sleep(self.chance.random())
 
-    def run(self, seconds):
+    def run(self, seconds, mib):
         end, largest = time.monotonic() + seconds, 0
         adds = (self.write, self.write, self.write, self.rewrite, self.write_rows)
         takes = (self.remove, self.remove, self.remove_versions, self.move, self.drop, self.collect,
                  self.rest)
-        while time.monotonic() < end:
+        while time.monotonic() < end or self.written < mib * MIB:
             use = disk_use(self.store)
             largest = max(largest, use)
             if use < self.most // 2:
@@ -127,9 +123,9 @@ class Load:
 
 
 def main():
-    store, mountpoint, seconds, most, seed = sys.argv[1:]
+    store, mountpoint, seconds, mib, most, seed = sys.argv[1:]
     load = Load(store, mountpoint, int(most), random.Random(int(seed)))
-    largest = load.run(float(seconds))
+    largest = load.run(float(seconds), int(mib))
     print("written %d MiB, at most %d MiB of disk" % (load.written // MIB, largest // MIB))
 
 

@@ -16,7 +16,7 @@
 
 . "$(dirname "$0")/lib.sh"
 
-FILES=20000 ROWS=200000 VALUE=32 STREAMS=200 BETWEEN=128 HOSTILE=24 MIXED=60 VERSIONS=1000000
+FILES=20000 ROWS=200000 VALUE=32 STREAMS=200 BETWEEN=128 HOSTILE=24 MIXED=30 VERSIONS=400000
 if [ "${ROWFS_BOUNDS:-}" = full ]; then
 	FILES=1000000 ROWS=10000000 VALUE=100 STREAMS=200 BETWEEN=8192 HOSTILE=200 MIXED=400 VERSIONS=4000000
 fi
@@ -241,7 +241,7 @@ errors=$m/.rowfs/errors
 
 # refused ERROR WHY FILE KIND BYTES: a write of such text has the error, and a reason.
 refused() {
-	check_eq "$4, $5 bytes into ${3##*/}" "$1" "$(bounds hostile "$4" "$5" | bounds send "$m/$3")"
+	check_eq "$4, $5 bytes into ${3##*/}" "$1" "$(bounds send "$m/$3" "$4" "$5")"
 	check "says why" sh -c 'tail -n 1 "$0" | grep -F "/$1:" | grep -qE -- "$2"' "$errors" "$3" "$2"
 }
 
@@ -275,7 +275,7 @@ check "says why" sh -c 'tail -n 1 "$0" | grep -q parenthes' "$errors"
 # They are read one after the other.
 pids=()
 for i in 1 2; do
-	bounds hostile numbers $((mib / 3)) | bounds send "$m/t/.rows" >"$TMP/send$i" &
+	bounds send "$m/t/.rows" numbers $((mib / 3)) >"$TMP/send$i" &
 	pids+=($!)
 done
 check_eq "others are served meanwhile" 1 "$(echo 1 >"$m/t/row/f/q" && cat "$m/t/row/f/q")"
