@@ -3,8 +3,8 @@
 
     live.py restarts TABLE SESSIONS   processes commit numbers, each to rows of its own, while readers of .changes
         come and go: each gets every commit from its open on, once, and in order.
-    live.py change TABLE SECONDS      processes change the same rows in every way.
-    live.py lost TABLE LINES          a reader of .changes that begins to read behind LINES commits.
+    live.py change TABLE STEPS        processes change the same rows in every way, so often each.
+    live.py lost TABLE                a reader of .changes that begins to read behind more commits than are kept.
     live.py wait FILE READERS         many blocked readers; a look at the mount meanwhile.
 """
 import errno
@@ -86,22 +86,23 @@ def crowd(table, numbers, chance):
 
 
 def session(table, numbers, chance):
-    """Reads .changes for a while, and what was committed by then. Returns the fault."""
+    """Reads some lines of .changes, and what was committed by then. Returns the fault."""
     before = numbers.all()
     fd = os.open(f"{table}/.changes", os.O_RDONLY)
     after = numbers.all()
     seen, text, last = [[] for _ in range(WRITERS)], b"", None
-    until = time.time() + chance.random()
+    lines_left = chance.randrange(2000)
     while last is None or any(last[w] > after[w] + 1 and seen[w][-1:] < [last[w]] for w in range(WRITERS)):
         if not select.select([fd], [], [], 1800)[0]:
             return f"no line: {seen} of {last}"
         text += os.read(fd, chance.choice([1, 100, 4096, 131072]))
         *lines, text = text.split(b"\n")
+        lines_left -= len(lines)
         for line in lines:
             row = json.loads(line)
             (cell,) = row["families"]["f"]["q"]
             seen[int(row["key"][1:].split("#")[0])].append(int(cell["value"]))
-        if last is None and time.time() > until:
+        if last is None and lines_left <= 0:
             last = numbers.all()
     os.close(fd)
     for w, got in enumerate(seen):
@@ -126,15 +127,14 @@ def restarts(table, sessions):
 # ---- Changes of every kind -----------------------------------------------------------------------
 
 
-def change(table, seconds):
-    until = time.time() + float(seconds)
-    return "a writer failed" if waited([forked(change_some, table, random.Random(SEED + w), until)
+def change(table, steps):
+    return "a writer failed" if waited([forked(change_some, table, random.Random(SEED + w), int(steps))
                                         for w in range(WRITERS)]) else None
 
 
-def change_some(table, chance, until):
+def change_some(table, chance, steps):
     """Other processes change the same cells, so a step may find nothing."""
-    while time.time() < until:
+    for _ in range(steps):
         row = f"{table}/{chance.choice('ab')}/{chance.randrange(3)}"
         try:
             chance.choice(STEPS)(table, row, chance)
@@ -197,13 +197,13 @@ STEPS = [
 # ---- Lines that are lost -------------------------------------------------------------------------
 
 
-def lost(table, lines):
+def lost(table):
     """Each line is a number in a row; the ring holds the last 64 MiB of them."""
-    lines = int(lines)
+    lines, size = 8000, 10000
     fd = os.open(f"{table}/.changes", os.O_RDONLY)
     with open(f"{table}/.rows", "w") as rows:
         for n in range(lines):
-            rows.write('{"key":"l#%d","families":{"f":{"q":[{"ts":%d,"value":"%s"}]}}}\n' % (n, n, "x" * 1000))
+            rows.write('{"key":"l#%d","families":{"f":{"q":[{"ts":%d,"value":"%s"}]}}}\n' % (n, n, "x" * size))
     with os.fdopen(fd) as changes:
         first = json.loads(changes.readline())
         if list(first) != ["lost"]:
@@ -212,7 +212,7 @@ def lost(table, lines):
             row = json.loads(changes.readline())
             if row["key"] != f"l#{n}":
                 return f"{row['key']} for {n}, {first}"
-    kept = (lines - first["lost"]) * 1000
+    kept = (lines - first["lost"]) * size
     return None if 30 << 20 < kept < 64 << 20 else f"{kept} bytes are kept"
 
 
