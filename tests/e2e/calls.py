@@ -18,13 +18,13 @@ class Later:
     """A module or library that is slow to load, and is loaded where it is first used."""
 
     def __init__(self, load):
-        self.load = load
+        self._load = load
 
     def __getattr__(self, name):
-        if name == "loaded":
-            self.loaded = self.load()
-            return self.loaded
-        return getattr(self.loaded, name)
+        if name == "_loaded":
+            self._loaded = self._load()
+            return self._loaded
+        return getattr(self._loaded, name)
 
 
 ctypes, json, signal, subprocess, tempfile, threading = (
@@ -86,6 +86,17 @@ def child(call, *arguments):
         answer = pipe.read()
     os.wait()
     return answer
+
+
+def output(*command):
+    """The bytes that a program, named by its path, prints."""
+    out, into = os.pipe()
+    pid = os.posix_spawn(command[0], command, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, into, 1)])
+    os.close(into)
+    with os.fdopen(out, "rb") as pipe:
+        text = pipe.read()
+    os.waitpid(pid, 0)
+    return text
 
 
 class Looker:

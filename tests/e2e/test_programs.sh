@@ -12,14 +12,14 @@ f=$m/t/row/f
 prelude='
 import resource
 RW, TRUNC, CREATE = os.O_RDWR, os.O_RDWR | os.O_CREAT | os.O_TRUNC, os.O_RDWR | os.O_CREAT
-def seen(): return subprocess.run(["cat", q], capture_output=True).stdout
+def seen(): return output("/bin/cat", q)
 def put(data):
     with open(q, "wb") as file: file.write(data)
-def killed(act, flags, number=signal.SIGKILL):
+def killed(act, flags, number=9):
     """Another process opens the column, acts on the open file, and is killed."""
     if os.fork() == 0:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        number == signal.SIGKILL or signal.signal(number, signal.SIG_DFL)
+        number == 9 or signal.signal(number, signal.SIG_DFL)
         act(os.open(q, flags))
         os.kill(os.getpid(), number)
     os.wait()
