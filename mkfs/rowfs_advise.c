@@ -238,14 +238,14 @@ static int advise_text(struct advise *advise)
 {
 	bool csv = advise->csv.separator != 0, first = true;
 	int more = 0, exit_code = PROGRAM_OK;
-	const char *text;
+	const char *text, *why;
 	size_t len;
 
 	while (exit_code == PROGRAM_OK && (more = lines_next(&advise->lines, &text, &len)) > 0) {
-		int mark = first ? lines_mark(text, len) : 0;
+		int mark = first ? lines_mark(text, len, &why) : 0;
 
 		if (mark < 0)
-			return advise_fail(advise, 1, 0, LINES_UTF16);
+			return advise_fail(advise, 1, 0, why);
 		text += mark;
 		len -= (size_t)mark;
 		first = false;

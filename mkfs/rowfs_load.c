@@ -210,15 +210,15 @@ static int load_too_long(const struct load *load)
 static int load_lines(struct load *load)
 {
 	struct lines lines = {.fd = load->fd, .max = load->sink->line_max + 1};
-	const char *text;
+	const char *text, *why;
 	size_t len;
 	int more;
 
 	while ((more = lines_next(&lines, &text, &len)) > 0) {
-		int mark = load->bytes == 0 ? lines_mark(text, len) : 0;
+		int mark = load->bytes == 0 ? lines_mark(text, len, &why) : 0;
 
 		if (mark < 0) {
-			load->exit_code = load_fail_at(load, 1, 0, LINES_UTF16);
+			load->exit_code = load_fail_at(load, 1, 0, why);
 			break;
 		}
 		text += mark;
@@ -304,9 +304,9 @@ static int load_csv_fail(struct load *load, const struct csv_rows *rows)
 			    rows->why[0] ? rows->why : load->sink->why);
 }
 
-/* As read(2); at first so much that a byte order mark would be whole, and without it. EILSEQ: as
- * lines_mark. */
-static ssize_t load_read(const struct load *load, char *buffer, size_t room)
+/* As read(2); at first so much as lines_mark needs, and without a byte order mark. EILSEQ: *why is
+ * that of lines_mark. */
+static ssize_t load_read(const struct load *load, char *buffer, size_t room, const char **why)
 {
 	size_t got = 0;
 	ssize_t more;
@@ -315,8 +315,8 @@ static ssize_t load_read(const struct load *load, char *buffer, size_t room)
 	do {
 		more = read(load->fd, buffer + got, room - got);
 		got += more > 0 ? (size_t)more : 0;
-	} while (more > 0 && load->bytes == 0 && got < 3);
-	mark = load->bytes == 0 ? lines_mark(buffer, got) : 0;
+	} while (more > 0 && load->bytes == 0 && got < 4);
+	mark = load->bytes == 0 ? lines_mark(buffer, got, why) : 0;
 	if (mark < 0) {
 		errno = -mark;
 		return -1;
@@ -328,12 +328,13 @@ static ssize_t load_read(const struct load *load, char *buffer, size_t room)
 static int load_csv(struct load *load)
 {
 	static char buffer[256 << 10];
+	const char *why = NULL;
 	struct csv_rows rows;
 	ssize_t got = 0;
 	int rc = 0, error;
 
 	csv_rows_open(&rows, &load->csv);
-	while (!rc && !load_signal && (got = load_read(load, buffer, sizeof(buffer))) > 0) {
+	while (!rc && !load_signal && (got = load_read(load, buffer, sizeof(buffer), &why)) > 0) {
 		rc = csv_rows_read(&rows, buffer, (size_t)got);
 		load->bytes += (uint64_t)got;
 		if (!rc && !load_ready(load))
@@ -351,9 +352,8 @@ static int load_csv(struct load *load)
 				load_interrupted(load, rows.body ? csv_next(&rows.csv).line : 1,
 						 rows.body ? rows.body - 1 : 0);
 		else if (got < 0)
-			load->exit_code =
-				load_fail_at(load, rows.csv.place.line, 0,
-					     error == EILSEQ ? LINES_UTF16 : strerror(error));
+			load->exit_code = load_fail_at(load, rows.csv.place.line, 0,
+						       error == EILSEQ ? why : strerror(error));
 	}
 	csv_rows_close(&rows);
 	return load->exit_code;

@@ -26,7 +26,7 @@ int lines_next(struct lines *lines, const char **text, size_t *len)
 		if (have > searched)
 			newline = memrchr(start + searched, '\n', have - searched);
 		searched = have;
-		if (newline || (lines->ended && have > 0) || (lines->pieces && have > 2)) {
+		if (newline || (lines->ended && have > 0) || (lines->pieces && have > 3)) {
 			*text = start;
 			*len = newline && !lines->pieces ? (size_t)(newline + 1 - start) : have;
 			lines->start += *len;
@@ -51,9 +51,27 @@ int lines_next(struct lines *lines, const char **text, size_t *len)
 	}
 }
 
-int lines_mark(const char *text, size_t len)
+#define LINES_REFUSAL(encoding)                                                                    \
+	"this is " encoding "; iconv -f " encoding " -t UTF-8 makes UTF-8 of it, which can be "    \
+						   "read"
+
+int lines_mark(const char *text, size_t len, const char **why)
 {
-	if (len >= 2 && (memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0))
+	const char *found = NULL;
+
+	if (len >= 4 && !text[2] && !text[3])
+		found = LINES_REFUSAL("UTF-32LE");
+	else if (len >= 4 && !text[0] && !text[1])
+		found = LINES_REFUSAL("UTF-32BE");
+	else if ((len >= 2 && memcmp(text, "\xff\xfe", 2) == 0) ||
+		 (len >= 4 && !text[1] && !text[3]))
+		found = LINES_REFUSAL("UTF-16LE");
+	else if ((len >= 2 && memcmp(text, "\xfe\xff", 2) == 0) ||
+		 (len >= 4 && !text[0] && !text[2]))
+		found = LINES_REFUSAL("UTF-16BE");
+	if (found) {
+		*why = found;
 		return -EILSEQ;
+	}
 	return len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
 }

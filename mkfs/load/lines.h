@@ -13,7 +13,7 @@ struct lines {
 	char *buffer;
 	size_t room;
 	size_t start, end; /* text that was read and not yet returned */
-	bool pieces;	   /* lines_next returns any 3 bytes or more: a byte order mark is whole */
+	bool pieces;	   /* lines_next returns any 4 bytes or more, for lines_mark */
 	bool ended;
 };
 
@@ -23,8 +23,8 @@ struct lines {
 int lines_next(struct lines *lines, const char **text, size_t *len);
 
 /* The bytes of a byte order mark at the start of an input, which some programs put before UTF-8.
- * -EILSEQ: it is UTF-16; LINES_UTF16 says so. */
-int lines_mark(const char *text, size_t len);
-#define LINES_UTF16 "this is UTF-16; iconv -f UTF-16 -t UTF-8 makes UTF-8 of it, which can be read"
+ * -EILSEQ: it is UTF-16 or UTF-32, with a mark or with ASCII in its first 4 bytes; *why, which is
+ * static, says so. */
+int lines_mark(const char *text, size_t len, const char **why);
 
 #endif

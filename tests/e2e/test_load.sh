@@ -185,7 +185,7 @@ fail_with "--csv and --tsv" 2 'only one --csv or --tsv' "$load" --csv t --tsv t 
 fail_with "--family without --csv" 2 'go with --csv' "$load" --family f s
 fail_with "--key without --family" 2 'go with --family' "$load" --csv t --key id s
 
-# ---- Ends of lines, and UTF-16 -------------------------------------------------------------------
+# ---- Ends of lines, UTF-16 and UTF-32 -------------------------------------------------------------------
 
 # As Python's csv: LF, CR LF and CR alone, and any of them in quotes.
 for end in '\n' '\r\n' '\r'; do
@@ -201,15 +201,19 @@ for end in '\n' '\r\n' '\r'; do
 		"$load" --csv t ends ends.csv
 done
 check "csv: rowfs-advise reads CR alone" "$BUILD/rowfs-advise" --csv t <(tr '\n' '\r' <<<$',f\n,a\nk1,1\nk2,2')
-for order in UTF-16LE UTF-16BE; do
-	{
-		printf '\ufeff,f\n,a\nk,1\n'
-	} | iconv -f UTF-8 -t "$order" >utf16.csv
-	for command in "$load --csv t s" "$load s" "$BUILD/rowfs-advise --csv t" "$BUILD/rowfs-advise"; do
-		read -ra words <<<"$command"
-		fail_with "$order: ${words[0]##*/} ${words[1]-}" 1 'utf16.csv:1: this is UTF-16; iconv -f UTF-16 -t UTF-8 ' \
-			"${words[@]}" utf16.csv
+for order in UTF-{16,32}{LE,BE}; do
+	for mark in '\ufeff' ''; do
+		for text in ',f\n,a\nk,1\n' '{"key":"k"}\n'; do
+			# shellcheck disable=SC2059 # it is the format
+			printf "$mark$text" | iconv -f UTF-8 -t "$order" >utf.txt
+			for command in "$load --csv t s" "$load s" "$BUILD/rowfs-advise --csv t" "$BUILD/rowfs-advise"; do
+				read -ra words <<<"$command"
+				fail_with "$order, $mark$text: ${words[0]##*/} ${words[1]-}" 1 \
+					"utf.txt:1: this is $order; iconv -f $order -t UTF-8 " "${words[@]}" utf.txt
+			done
+		done
 	done
+	check_eq "$order: the advice helps" '{"key":"k"}' "$(iconv -f "$order" -t UTF-8 utf.txt)"
 done
 
 # ---- CSV with an ordinary header ---------------------------------------------------------------
