@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # A row of more text than a line of rowfs-dump has: rowfs-load takes its dump, of a store and of a
-# mount, into a store. large_rows.py makes the row: a value of 50 MiB whose every byte takes six,
-# then a column of two versions of 60 MiB, which are base64, and two small ones, then another
+# mount, into a store. large_rows.py makes the row: a value of 43 MiB whose every byte takes six,
+# then a column of two versions of 49 MiB, which are base64, and two small ones, then another
 # column.
 
 . "$(dirname "$0")/lib.sh"
@@ -31,7 +31,7 @@ unmount_store m
 check "the store gives the same lines" bash -c "'$dump' s | cmp - dumped"
 # Its last line begins with older cells of a column, of which CSV has the newest.
 check "a row of several lines is one record of CSV" bash -c "
-	'$dump' --csv s t | tr -d '\"' | cmp - <(python3 '$LIB_DIR/large_rows.py' csv)"
+	'$dump' --csv s t | tr -d '\"' | cmp - <('$python' '$LIB_DIR/large_rows.py' csv)"
 rm -r s
 make_store copy
 check "what is dumped can be loaded" "$load" copy dumped

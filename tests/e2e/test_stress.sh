@@ -7,7 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cells.sh"
 
-# Stressors on files, with the operations that each does in about half a second, and an option of
+# Stressors on files, with the operations that each does, in about half a second, and an option of
 # those whose own choice is too large. Not among them: stressors that need links, devices or
 # directories beside files (dir, dirdeep, link, symlink, mknod, inotify), files over 100 MiB
 # (copy-file), modes that are kept (access), renames between directories (rename), extents and flags
@@ -102,8 +102,8 @@ fail_with "a byte that another wrote is found" - 'verify failed' job "$f" --veri
 stressor() {
 	local directory=$1 name count option status=0
 	IFS=: read -r name count option <<<"$2"
-	timeout 60 unshare --pid --fork --kill-child stress-ng --temp-path "$directory" --"$name" 1 \
-		--"$name-ops" "$count" ${option:+"--$option"} --timeout 20s --verify --metrics \
+	unshare --pid --fork --kill-child stress-ng --temp-path "$directory" --"$name" 1 \
+		--"$name-ops" "$count" ${option:+"--$option"} --timeout 1200s --verify --metrics \
 		>"$TMP/stress.$name" 2>&1 || status=$?
 	if ((status != 0)) || grep -qE '(fail|error): ' "$TMP/stress.$name"; then
 		echo "$name: exit $status: $(grep -E "(fail|error): |^[^s]" "$TMP/stress.$name" | head -n 3)"
