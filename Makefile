@@ -285,7 +285,7 @@ fuzz: ## runs the fuzz targets for T seconds altogether (default 60); what fails
 # Everything that .ci/run leaves out.
 nightly: ## runs the long forms of all tests, for hours, as root: sanitizers, fuzzing, crashes, soak, bounds, full loops
 	scripts/parts.sh 'asan ROWFS_KINDS="e2e crash"' tsan 'fuzz T=1800' 'crash N=500' soak bounds \
-		'test ROWFS_KINDS=unit ROWFS_FULL=1'
+		'test ROWFS_KINDS="unit e2e" ROWFS_FULL=1'
 
 bench: $(BUILD)/bench/bench_table $(BUILD)/bench/null $(BUILD)/rowfs ## measures speed, as a table of ratios (docs/performance.md); larger: SCALE=full
 	$<
