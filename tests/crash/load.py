@@ -29,6 +29,7 @@ import time
 import model
 
 WORKERS = 4
+LONGEST = 3 if os.environ.get("ROWFS_FULL") else 1  # seconds until a cut
 SCHEMA = '{"version":1,"tables":{"t":{"families":{"f":{},"g":"maxversions=2","n":{"type":"intsum"}}}}}'
 EXT4_IOC_SHUTDOWN = 0x8004587D
 NOLOGFLUSH = 2
@@ -427,7 +428,7 @@ def wait(seed, chance, processes, progress):
     if seed % 6 == 0:
         time.sleep(chance.uniform(0, 0.2))
         return
-    time.sleep(chance.uniform(0.2, 3))
+    time.sleep(chance.uniform(0.2, LONGEST))
     end = time.monotonic() + PATIENCE
     while sum(progress) < ENOUGH and time.monotonic() < end and all(p.is_alive() for p in processes):
         time.sleep(chance.uniform(0, 0.2))

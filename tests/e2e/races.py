@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Processes that write, read, rename and remove the same few columns at once.
 
-    races.py FAMILY SECONDS PROCESSES ACT…
+    races.py FAMILY ACTS PROCESSES ACT…
 
-Each process does acts by chance: `write` and `edit` make a new version through a new open file, `read` and
+Each process does so many acts, by chance: `write` and `edit` make a new version through a new open file, `read` and
 `map` read one, `move`, `remove` and `look` do as named. Every value tells its own length and sum, so
 a reader knows whether it is whole; a writer also asks for the size of its open file. Where names
 are removed or renamed, one such size of all may be another version's, or one read may see the end of the file where the
@@ -19,7 +19,6 @@ import mmap
 import os
 import random
 import sys
-import time
 
 from calls import started
 
@@ -120,11 +119,10 @@ def look(path, chance):
     os.stat(path)
 
 
-def work(family, seconds, acts, number):
+def work(family, count, acts, number):
     """The faults that one process found, and how often it did each act."""
     chance, done = random.Random(number), collections.Counter()
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    for _ in range(count):
         act, path = chance.choice(acts), family + "/" + chance.choice(NAMES)
         try:
             wrong = act(path, chance)
@@ -137,10 +135,10 @@ def work(family, seconds, acts, number):
 
 
 def main():
-    family, seconds, count = sys.argv[1], float(sys.argv[2]), int(sys.argv[3])
+    family, each, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     acts = [{"map": map_it}.get(name) or globals()[name] for name in sys.argv[4:]]
     os.makedirs(family + "/" + NAMES[2].partition("/")[0], exist_ok=True)
-    pipes = [started(lambda: json.dumps(work(family, seconds, acts, number))) for number in range(count)]
+    pipes = [started(lambda: json.dumps(work(family, each, acts, number))) for number in range(count)]
     said = [json.load(pipe) for pipe in pipes]
     wrong = [text for text, _ in said if text]
     done = sum((collections.Counter(one) for _, one in said), collections.Counter())

@@ -192,8 +192,11 @@ check_eq "the fuzz corpora" 0 "$status"
 
 # ---- A table without a fault -----------------------------------------------------------------
 
-# The packages that this machine knows, as the demo has them.
-{ apt-cache dumpavail 2>/dev/null || dpkg-query --status; } | LC_ALL=C awk -f "$source/demo/packages.awk" >packages.jsonl
+# Some of the packages that this machine knows, as the demo has them.
+((every = ${ROWFS_FULL:-0} ? 1 : 8))
+{ apt-cache dumpavail 2>/dev/null || dpkg-query --status; } |
+	LC_ALL=C awk -v RS= -v ORS='\n\n' -v "every=$every" 'NR % every == 0' |
+	LC_ALL=C awk -f "$source/demo/packages.awk" >packages.jsonl
 [ "$(wc -l <packages.jsonl)" -gt 100 ] ||
 	dpkg-query --status | LC_ALL=C awk -f "$source/demo/packages.awk" >packages.jsonl
 check "the demo has rows" [ "$(wc -l <packages.jsonl)" -gt 100 ]

@@ -70,7 +70,8 @@ before=$(size)
 filling=()
 for part in 1 2 3 4; do
 	call 'os.mkdir(q)
-for i in range(100000): os.mkdir("%s/%05d" % (q, i))' "$t/empty/$part" >"$TMP/filled.$part" &
+os.chdir(q) # the directories above are looked up each time
+for i in range(100000): os.mkdir("%05d" % i)' "$t/empty/$part" >"$TMP/filled.$part" &
 	filling+=($!)
 	track_pid $!
 done

@@ -99,12 +99,14 @@ check_eq "and is its timestamp" 2000000000000000 "$(ls "$f/touched@")"
 
 # ---- Many at once ----------------------------------------------------------------------------
 
+((acts = ${ROWFS_FULL:-0} ? 3000 : 400)) # of a process
+
 # race PROCESSES ACT…
 race() {
 	local processes=$1
 	shift
 	check_eq "$processes processes: $*" ok \
-		"$(python3 "$(dirname "$0")/races.py" "$m/t/row$((row++))/f" 3 "$processes" "$@" 2>>"$TMP/acts")"
+		"$(python3 "$(dirname "$0")/races.py" "$m/t/row$((row++))/f" "$acts" "$processes" "$@" 2>>"$TMP/acts")"
 }
 
 row=1
