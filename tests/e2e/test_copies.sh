@@ -43,15 +43,20 @@ empty() {
 	find "$m/$1" -mindepth 1 -maxdepth 1 -exec rm -r {} + 2>"$TMP/rm" || cat "$TMP/rm"
 }
 
+# anew TABLE: another one of that name. Deletes of a hundred rounds in one table would make each listing slower.
+anew() {
+	put "$m/$1/.drop" "table $1" && mkdir "$m/$1" "$m/$1/.families/f" "$m/$1/.families/g"
+}
+
 # carry NAME VERIFY FROM [MODULO] -- COMMAND…: the command fills the table u from FROM, as VERIFY (same
-# or newest) finds; u is empty behind it.
+# or newest) finds; u is another, empty table behind it.
 carry() {
 	local name=$1 verify=$2 from=$3 modulo=1
 	shift 3
 	[ "$1" = -- ] || { modulo=$1 && shift; }
 	check "$name" "${@:2}"
 	"$verify" "$name" "$from" u "$modulo"
-	empty u
+	anew u
 }
 
 # tar_copy FORMAT FROM TO [OPTION…]: from one directory to the other.
