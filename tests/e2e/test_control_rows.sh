@@ -228,7 +228,11 @@ check_eq "an open file that can be read has the reason of its own write" \
 fd = opened(os.O_RDWR)
 print(error(write, fd, b"{\"key\":\"own\"}\n{\"key\":\"own\",\"families\":{\"no\":{\"q\":[\"1\"]}}}\n"), os.pread(fd, 200, 0).decode())
 assert os.pread(fd, 7, 3) == b"family " and os.pread(fd, 9, 500) == b""' "$t/.rows" | paste -sd ' ' | sed 's/ *$//')"
-python 'put(q, json.dumps({"key": "big", "families": {"f": {"q": ["v" * ((100 << 20) + 1)]}}}) + "\n")' "$TMP/big"
+{
+	printf '{"key":"big","families":{"f":{"q":["'
+	head -c 104857601 /dev/zero | tr '\0' v
+	printf '"]}}}\n'
+} >"$TMP/big"
 fail_with "a value over its limit" - 'too large' cp "$TMP/big" "$t/.rows"
 check "is not applied" bash -c "! grep -qx big '$t/.keys'"
 rm "$TMP/big"

@@ -51,12 +51,11 @@ seen "and is gone" "30 20"
 
 # outlive: waits until all cells that were written are older than the age.
 outlive() {
-	local end
-	end=$(($(date +%s%6N) + age * 1000000))
-	until (($(date +%s%6N) > end)); do
+	local end=$((${EPOCHREALTIME/./} + age * 1000000))
+	until ((${EPOCHREALTIME/./} > end)); do
 		# A cell may expire between two looks; then it must be gone for the next ones.
-		cat "$F/q" >/dev/null 2>&1
-		sleep 0.02
+		read -r _ 2>/dev/null <"$F/q"
+		sleep 0.05
 	done
 }
 
@@ -64,7 +63,11 @@ outlive() {
 # with twice the age, when all cells are older than that.
 young() {
 	local began
-	while began=$(date +%s%6N) && "$1" && (($(date +%s%6N) >= began + age * 1000000)); do
+	while
+		began=${EPOCHREALTIME/./}
+		"$1"
+		((${EPOCHREALTIME/./} >= began + age * 1000000))
+	do
 		policy "maxage=$((age *= 2))s"
 		outlive
 	done

@@ -8,7 +8,7 @@ own_mounts
 [ "$(id -u)" = 0 ] || skip "only root can open a file handle"
 
 handles() {
-	python3 "$LIB_DIR/handles.py" "$m" "$TMP/place" "$@" 2>&1
+	"$python" -S "$LIB_DIR/handles.py" "$m" "$TMP/place" "$@" 2>&1
 }
 
 : >"$TMP/place"

@@ -74,10 +74,15 @@ check "a long line" "$load" s <(lines "$T" \
 	"{\"key\":\"long\",\"families\":{\"f\":{\"q\":[\"$(head -c 100000 /dev/zero | tr '\0' x)\"]}}}" \
 	"$(row behind 1)")
 is "the row behind it" t behind q '"1"'
-bash -c "printf '{\"table\":\"t\"}\n{\"key\":\"big\",\"families\":{\"f\":{\"q\":[\"'; \
-	head -c 104857600 /dev/zero | tr '\0' x; printf '\"]}}}\n'" >big
+# big BYTES: a row with a value of that size.
+big() {
+	printf '{"table":"t"}\n{"key":"big","families":{"f":{"q":["'
+	head -c "$1" /dev/zero | tr '\0' x
+	printf '"]}}}\n'
+}
+big 104857600 >big
 check "a value of 100 MiB" "$load" s big
-sed -i 's/xx"\]/xxy"]/' big
+big 104857601 >big
 fail_with "a byte more" 1 '^rowfs-load: big:2: .*104857600' "$load" s big
 rm big
 
