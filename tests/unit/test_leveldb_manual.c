@@ -147,15 +147,20 @@ static void expect_rows(struct engine *engine, int writes)
 	ck_assert_int_eq(engine_count(engine->db, 'c'), ROWS / 2 + writes);
 }
 
-static uint64_t push(struct engine *engine)
+static struct ldb_dead work(void)
 {
 	struct ldb_key start, end;
-	struct ldb_dead dead;
 
 	ldb_key_row(&start, 1, suite_text("a"));
 	ldb_key_row(&end, 1, suite_text("b"));
-	dead = (struct ldb_dead){ldb_place_before((struct wcs_slice){start.data, start.len}),
+	return (struct ldb_dead){ldb_place_before((struct wcs_slice){start.data, start.len}),
 				 ldb_place_before((struct wcs_slice){end.data, end.len}), 1, 1};
+}
+
+static uint64_t push(struct engine *engine)
+{
+	struct ldb_dead dead = work();
+
 	return ldb_queue_push(engine->db, &dead);
 }
 
@@ -188,6 +193,23 @@ ENGINE_TEST(test_writers_wait_for_a_while, 60)
 	ck_assert_int_lt(meanwhile, WRITES);
 	expect_rows(engine, WRITES);
 	ck_assert_int_eq(engine->errors, 0);
+}
+
+/* A mutation offers its range, and goes on although the queue is full and the medium holds. */
+ENGINE_TEST(test_offers_do_not_wait, 60)
+{
+	struct ldb_dead dead = work();
+	uint64_t number = begin(engine, HOLDS), finished, pending;
+	int rc;
+
+	for (unsigned int i = 0; i < 2 * LDB_QUEUE_RANGES; i++)
+		ldb_queue_offer(engine->db, &dead, LDB_QUEUE_RANGES);
+	ldb_queue_count(engine->db, &finished, &pending);
+	ck_assert_uint_eq(pending, LDB_QUEUE_RANGES);
+	ck_assert_int_eq(medium, HOLDS);
+	ck_assert_int_eq(set_rows(engine, 'w', WRITES, &rc), WRITES);
+	ldb_queue_wait(engine->db, number + LDB_QUEUE_RANGES - 1);
+	expect_rows(engine, WRITES);
 }
 
 /* The memtable cannot be moved into a table, and the compaction cannot go on. */

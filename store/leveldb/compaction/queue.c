@@ -35,12 +35,12 @@ uint64_t ldb_queue_push(struct ldb *db, const struct ldb_dead *dead)
 	return number;
 }
 
-void ldb_queue_offer(struct ldb *db, const struct ldb_dead *dead)
+void ldb_queue_offer(struct ldb *db, const struct ldb_dead *dead, unsigned int most)
 {
 	struct ldb_queue *queue = db->queue;
 
 	pthread_mutex_lock(&queue->lock);
-	if (!queue->stop && queue->pushed == queue->finished)
+	if (!queue->stop && queue->pushed - queue->finished < most)
 		queue_append(queue, dead);
 	pthread_mutex_unlock(&queue->lock);
 }

@@ -99,7 +99,7 @@ static void rows_erased(struct ldb_rows *rows)
 	if (rows->erased_keys > 0 && ldb_shrink_has_files(rows->db)) {
 		dead = ldb_dead_range(erased->ranges[0].from, erased->ranges[erased->count - 1].to,
 				      rows->erased_keys, rows->erased_bytes);
-		ldb_queue_push(rows->db, &dead);
+		ldb_queue_offer(rows->db, &dead, LDB_QUEUE_RANGES);
 	}
 	ldb_erased_put(rows->erased);
 	rows->erased = NULL;
@@ -115,7 +115,7 @@ void ldb_rows_close(struct wcs_rows *closed)
 		ldb_reclaim_wake(rows->db);
 	rows_erased(rows);
 	if (rows->crossed.keys > 0 && ldb_shrink_has_files(rows->db))
-		ldb_queue_offer(rows->db, &rows->crossed);
+		ldb_queue_offer(rows->db, &rows->crossed, 1);
 	rows_free(rows);
 }
 
