@@ -77,7 +77,7 @@ int directory_fail_at(struct wcs_fault *fault, int error, const struct directory
 	const char *path = directory_name(directory->path), *slash = *name ? "/" : "";
 	int rc = directory_error(error);
 	struct stat top, st;
-	char help[96];
+	char owner[24] = "root"; /* the sandbox hides other names, in /etc/passwd */
 	bool known = rc == -EACCES && stat(directory->path, &top) == 0;
 
 	if (known && *name)
@@ -87,13 +87,16 @@ int directory_fail_at(struct wcs_fault *fault, int error, const struct directory
 	if (!known)
 		return wcs_fault_set(fault, rc, "%s%s%s: %s", path, slash, name, strerror(error));
 	if (st.st_uid == geteuid())
-		snprintf(help, sizeof(help), "its mode is %04o; chmod u+rwX opens it",
-			 st.st_mode & 07777u);
-	else
-		snprintf(help, sizeof(help),
-			 "it belongs to user %u, and this is user %u; as root: chown -R %u STORE",
-			 st.st_uid, geteuid(), *name ? top.st_uid : geteuid());
-	return wcs_fault_set(fault, rc, "%s%s%s: %s: %s", path, slash, name, strerror(error), help);
+		return wcs_fault_set(fault, rc,
+				     "%s%s%s: %s: its mode is %04o; chmod u+rwX opens it", path,
+				     slash, name, strerror(error), st.st_mode & 07777u);
+	if (st.st_uid != 0)
+		snprintf(owner, sizeof(owner), "user %u", st.st_uid);
+	return wcs_fault_set(
+		fault, rc,
+		"%s%s%s: %s: it belongs to %s, and this is user %u; as root: chown -R %u %s", path,
+		slash, name, strerror(error), owner, geteuid(), *name ? top.st_uid : geteuid(),
+		path);
 }
 
 int directory_fail(struct wcs_fault *fault, int error, const char *path, const char *what)

@@ -88,7 +88,7 @@ struct wcs_keys;  /* a key design, see keys/keys.h */
 struct wcs_fault {
 	int line;
 	int column;
-	char text[256];
+	char text[384];
 };
 
 /* ---- Store ------------------------------------------------------------------------------- */
@@ -159,8 +159,8 @@ int wcs_store_sync(struct wcs_store *store);
 
 /* Has a write failed? Then the store takes no more (-EROFS) until it is opened again. */
 bool wcs_store_failed(struct wcs_store *store);
-/* Was the store's directory removed while it was open? Then reads of files that are not open give
- * -EIO; so does the next write, and later ones -EROFS. */
+/* Were the store's files removed while it was open? Then wcs_store_room and reads of files that are
+ * not open give -EIO; so does the next write, and later ones -EROFS. */
 bool wcs_store_gone(struct wcs_store *store);
 
 /* The time the store was made, microseconds since 1970. */
@@ -177,9 +177,9 @@ struct wcs_space {
 };
 int wcs_store_space(struct wcs_store *store, struct wcs_space *space);
 
-/* Is there room for a value of that size, now? -ENOSPC. Batches and moves ask that themselves. A
- * caller that gathers a value piece by piece asks with each piece; wcs_row_mutate then applies it
- * also if the last of that room has gone meanwhile. */
+/* Is there room for a value of that size, now? -ENOSPC; -EIO: wcs_store_gone. Batches and moves ask
+ * that themselves. A caller that gathers a value piece by piece asks with each piece;
+ * wcs_row_mutate then applies it also if the last of that room has gone meanwhile. */
 int wcs_store_room(struct wcs_store *store, uint64_t size);
 
 /* The microseconds for which a name or a size may be cached, as other clients change the store too.

@@ -307,7 +307,7 @@ void fs_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 		rc = create(fs, fuse_req_ctx(req)->pid, lookup_ino(fs, parent), name, handle, fi);
 	if (rc != 0) {
 		handle_close(fs, handle);
-		fuse_reply_err(req, -rc);
+		fuse_reply_err(req, -report_unreadable(fs, lookup_ino(fs, parent), name, rc));
 		return;
 	}
 	set_direct(handle, fi);

@@ -177,6 +177,9 @@ int report(struct fs *fs, const struct node *node, const char *name, int line, i
 	char path[4096], reason[REPORT_MAX - 32], text[128], number[16] = "";
 	va_list args;
 
+	if ((error == -EIO || error == -EROFS) && wcs_store_gone(fs->store))
+		format = "the store was removed while it was mounted; unmount it, and restore a "
+			 "copy or a dump";
 	va_start(args, format);
 	vsnprintf(reason, sizeof(reason), format, args);
 	va_end(args);
@@ -352,10 +355,6 @@ int report_unreadable(struct fs *fs, const struct node *node, const char *name, 
 		return report(fs, node, name, 0, error, "%s", report_words(error));
 	if (error != -EIO)
 		return error;
-	if (wcs_store_gone(fs->store))
-		return report(fs, node, name, 0, error,
-			      "the store's directory was removed while it was mounted; unmount it, "
-			      "and restore a copy or a dump");
 	return report(fs, node, name, 0, error,
 		      "the store is damaged here; the log says more, and fsck.rowfs, once it is "
 		      "unmounted, says where, and repairs");

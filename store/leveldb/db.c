@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "store/disk/directory.h"
@@ -21,8 +20,7 @@ enum { DB_LEVELS = 7 };
 enum { DB_WORDS = 512 };
 
 #define DB_ADVICE "; fsck.rowfs, once nobody uses the store, says where (-n) and repairs (-y)"
-#define DB_GONE                                                                                    \
-	"its directory was removed while it was open; unmount it, and restore a copy or a dump"
+#define DB_GONE	  "the store was removed while it was open; unmount it, and restore a copy or a dump"
 
 /* ---- Errors ------------------------------------------------------------------------------ */
 
@@ -56,9 +54,10 @@ void ldb_db_log(struct ldb *db, enum wcs_log_level level, const char *format, ..
 bool ldb_db_is_gone(void *engine)
 {
 	const struct ldb *db = engine;
-	struct stat st;
 
-	return fstat(db->dir, &st) == 0 && st.st_nlink == 0;
+	/* LevelDB replaces CURRENT by a rename. A link count of 0 proves nothing: some network
+	 * filesystems report it for every directory. */
+	return faccessat(db->dir, "CURRENT", F_OK, 0) != 0 && errno == ENOENT;
 }
 
 void ldb_db_path(int dir, char path[LDB_DB_PATH])

@@ -156,7 +156,7 @@ unsigned int ldb_guard_errors(void);
 
 /* ---- db.c: reads, errors, parts of batches ---- */
 bool ldb_db_failed(void *db);
-/* Was its directory removed? */
+/* Were its files removed while it was open? */
 bool ldb_db_is_gone(void *db);
 /* The path by which LevelDB gets an open directory: it stays right where that is moved. */
 #define LDB_DB_PATH 32u

@@ -150,9 +150,11 @@ int wcs_store_space(struct wcs_store *store, struct wcs_space *space)
 
 int wcs_store_room(struct wcs_store *store, uint64_t size)
 {
-	return store->directory == NULL
-		       ? 0
-		       : room_check(store, size > 0 ? room_factor(ROOM_NEW) * size : 1, ROOM_NEW);
+	if (store->directory == NULL)
+		return 0;
+	if (wcs_store_gone(store)) /* statfs of a removed directory still succeeds */
+		return -EIO;
+	return room_check(store, size > 0 ? room_factor(ROOM_NEW) * size : 1, ROOM_NEW);
 }
 
 int room_enter_writes(const struct wcs_table *table, const struct wcs_entry *entries, size_t count,

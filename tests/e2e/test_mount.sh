@@ -308,21 +308,38 @@ unmount m
 track_pid $!
 pid=$!
 check "the store is mounted there" within test -d m/t
+mkfifo go # a writer that has its file open
+(exec 7>>m/t/row/f/moved && read -r _ <go && echo v >&7) 2>said &
+writer=$!
+exec 8>go
+check "a writer has its file open" within eval "find /proc/$writer/fd -lname '*/f/moved' | grep -q ."
 kill -STOP "$pid" # it would meet a store of which a part is left
 rm -r away/moved
 kill -CONT "$pid"
-if cat m/t/row/f/more1 >got 2>said; then # of files that LevelDB has open
+removed="the store was removed while it was mounted; unmount it, and restore a copy or a dump"
+if cat m/t/row/f/more1 >got 2>/dev/null; then # of files that LevelDB has open
 	check "removed while it is mounted, it gives right values" cmp got large
 else
-	check_eq "removed while it is mounted, it says so" \
-		"the store's directory was removed while it was mounted; unmount it, and restore a copy or a dump" \
-		"$(tail -n 1 m/.rowfs/errors | cut -d ' ' -f 3-)"
+	check_eq "removed while it is mounted, it says so" "$removed" "$(tail -n 1 m/.rowfs/errors | cut -d ' ' -f 3-)"
 fi
-rm -f got said
-fail_with "and is not written" 1 'Input/output error' cp file m/t/row/f/q
+rm -f got
+# A shell hides the error of a close: open and write refuse.
+FINAL=data
+for write in 'echo v >m/t/row/f/q' 'echo v >m/t/row/f/moved' 'echo v >>m/t/row/f/moved' 'cp file m/t/row/f/q' 'touch m/t/row/f/q' \
+	'echo "{\"key\":\"k\",\"families\":{\"f\":{\"q\":\"v\"}}}" >m/t/.rows'; do
+	fail_with "and is not written: $write" 1 'Input/output error' bash -c "$write"
+	check_eq "the errors say why" "$removed" "$(tail -n 1 m/.rowfs/errors | cut -d ' ' -f 3-)"
+done
+echo >&8
+exec 8>&-
+wait "$writer"
+check_eq "nor by a writer that had its file open" "1 Input/output error" "$? $(sed 's/.*: //' said)"
+FINAL=
+rm go said
+fail_with "then no write is tried" 1 'Read-only file system' bash -c 'echo v >m/t/row/f/q'
 unmount m
 wait "$pid"
-check "the log says so" grep -q 'its directory was removed while it was open; ' log # at a read, or at the write
+check "the log says so" grep -q 'the store was removed while it was open; ' log # at a read, or at the write
 check_eq "and nothing of damage" "" "$(grep -i damage log)"
 rmdir away
 

@@ -160,7 +160,7 @@ barred() {
 		file=$(compgen -G "$pattern" | head -n 1)
 		chown 0:0 "$file"
 		chmod go-rwx "$file"
-		words=": $place/$file: Permission denied: it belongs to user 0, and this is user $uid; as root: chown -R $uid STORE\$"
+		words=": $place/$file: Permission denied: it belongs to root, and this is user $uid; as root: chown -R $uid $place/r\$"
 		for command in "rowfs r n" "rowfs-dump r" "rowfs-load r rows" "rowfs-advise r" "rowfs-path --store r t a" \
 			"fsck.rowfs -n r" "fsck.rowfs -y r"; do
 			read -ra command <<<"$command"
