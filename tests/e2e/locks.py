@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 """The views of processes that lock files.
 
-    TMP=DIRECTORY locks.py CODE PATH
+    TMP=DIRECTORY locks.py CODE PATH [CODE PATH]…
 
-runs CODE, with PATH as q and the definitions below; its output is the result. Nothing here knows
-of the filesystem that the file is on."""
+runs each CODE in a process, with its PATH as q and the definitions below; the words of its output are a line, the
+result. Nothing here knows of the filesystem that the file is on."""
 
 import errno
 import fcntl
@@ -18,10 +18,9 @@ import time
 from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, LOCK_UN, flock, lockf
 
 OFD_GETLK, OFD_SETLK = 36, 37
-PATIENCE = 30  # seconds that a process may wait in vain
 RO, WO, RW = os.O_RDONLY, os.O_WRONLY, os.O_RDWR
 
-q = sys.argv[2]
+q = None
 
 
 def said(call):
@@ -43,7 +42,6 @@ class Process:
         self.pid = os.fork()
         if self.pid == 0:
             os.close(self.output)
-            signal.alarm(PATIENCE)
             try:
                 if without is not None:
                     os.close(without)
@@ -57,19 +55,17 @@ class Process:
     def asleep(self):
         """It has said that it is about to wait, and does, or has ended."""
         os.read(self.output, 1)
-        for _ in range(1000):
+        while True:
             with open("/proc/%d/stat" % self.pid) as stat:
                 if stat.read().rsplit(")", 1)[1].split()[0] in "SDZ":
                     return
             time.sleep(0.01)
-        raise TimeoutError("it does not sleep")
 
     def send(self, number):
         os.kill(self.pid, number)
 
     def result(self):
         """Its return value, or the signal that killed it."""
-        signal.alarm(2 * PATIENCE)
         text = b""
         while True:
             more = os.read(self.output, 4096)
@@ -78,7 +74,6 @@ class Process:
             text += more
         os.close(self.output)
         status = os.waitpid(self.pid, 0)[1]
-        signal.alarm(0)
         if os.WIFSIGNALED(status):
             return "signal %d" % os.WTERMSIG(status)
         return text.decode().strip()
@@ -155,4 +150,17 @@ def ofd(fd, kind, start=0, length=0):
     return said(lambda: fcntl.fcntl(fd, OFD_SETLK, record(kind, start, length)))
 
 
-exec(sys.argv[1])
+for code, q in zip(sys.argv[1::2], sys.argv[2::2]):
+    out, into = os.pipe()
+    if os.fork() == 0:
+        os.close(out)
+        os.dup2(into, 1)
+        os.dup2(into, 2)
+        os.close(into)
+        exec(code)
+        sys.exit()
+    os.close(into)
+    with os.fdopen(out) as output:
+        text = output.read()
+    os.wait()
+    print(*text.split(), flush=True)
