@@ -75,6 +75,7 @@ make_base() {
 # One process converts the JSON of all rows: to start jq for each took a third of their time.
 # A request is a line "KIND FILE"; the result replaces the file, and an empty line answers.
 coproc CONVERTER {
+	# shellcheck disable=SC2154 # lib.sh sets it
 	exec "$python" -S -E -c 'if True:
 		import base64, json, sys
 

@@ -6,13 +6,13 @@
 # that its preparations (a /dev/fuse for everybody, a directory that the user can enter) are nowhere
 # else.
 #
-#   USER_TESTS   which tests to run again (default: those that check most in little time)
+#   USER_TESTS   which tests to run again (default: those that check most in little time; with ROWFS_FULL more)
 
 . "$(dirname "$0")/lib.sh"
 FINAL=permission
 own_mounts
 
-USER_TESTS=${USER_TESTS:-test_directories.sh test_tools.sh test_drafts.sh test_threads.sh}
+USER_TESTS=${USER_TESTS:-test_directories.sh test_tools.sh test_threads.sh ${ROWFS_FULL:+test_drafts.sh}}
 uid=$(id -u)
 place=$TMP
 cd "$place" || exit 1
@@ -24,7 +24,7 @@ user() {
 	else
 		env -i PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin LC_ALL=C.UTF-8 TZ=UTC0 \
 			HOME="$place" TMPDIR="$place" BUILD="$BUILD" ${CI+CI="$CI"} \
-			${ROWFS_TEST_RUN+ROWFS_TEST_RUN="$ROWFS_TEST_RUN"} \
+			${ROWFS_TEST_RUN+ROWFS_TEST_RUN="$ROWFS_TEST_RUN"} ${ROWFS_FULL+ROWFS_FULL="$ROWFS_FULL"} \
 			${ASAN_OPTIONS+ASAN_OPTIONS="$ASAN_OPTIONS"} \
 			setpriv --reuid="$uid" --regid="$uid" --clear-groups -- "$@"
 	fi
@@ -187,7 +187,7 @@ kill_server() {
 	local pid
 	for pid in $(serving "^$BUILD/rowfs .*$s $m\$"); do
 		kill -KILL "$pid"
-		lib_end "$pid" 20
+		within ended "$pid"
 	done
 }
 
