@@ -3,6 +3,8 @@
 #
 # rowfs-advise and /.rowfs/advice: which input they take, what it costs, and that a table without a
 # fault has no finding. tests/unit/test_advice.c has the limits of the rules.
+#
+#   ROWFS_FULL=1   all packages that Debian has (environment)
 
 . "$(dirname "$0")/lib.sh"
 

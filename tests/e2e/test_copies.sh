@@ -3,6 +3,8 @@
 #
 # Copies by any tool: out of /.versions every cell comes along, out of the plain tree the newest of
 # each column.
+#
+#   ROWFS_FULL=1   more formats of tar (environment)
 
 . "$(dirname "$0")/lib.sh"
 FINAL=data

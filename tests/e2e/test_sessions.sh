@@ -5,6 +5,8 @@
 # was there. And processes that write, read, rename and remove the same columns at once: each read is
 # one whole value. A writer sees, with at most one exception, the size of its own value, with any
 # entries in the kernel's cache.
+#
+#   ROWFS_FULL=1   more acts of each process at once (environment)
 
 . "$(dirname "$0")/lib.sh"
 

@@ -3,6 +3,8 @@
 #
 # Shells and the tools that people use, on columns and directories: their output and their effects. One open
 # file is one version, whole or not at all.
+#
+#   ROWFS_FULL=1   more rounds of reading while others write (environment)
 
 . "$(dirname "$0")/lib.sh"
 
