@@ -18,7 +18,8 @@
 # Everything else is a unit test, whose checks its libcheck summary counts. A test that fails
 # without a failed check, or that ran none, counts as one failure; so does what it leaves: a mount
 # or a file below its TMPDIR, or a process. What is left is cleaned away. A test has a TMPDIR and a
-# HOME of its own, and ROWFS_TEST_RUN in the environment of its processes.
+# HOME of its own, and ROWFS_TEST_RUN in the environment of its processes. The TMPDIR of a unit test
+# is in memory (/dev/shm) where that has 2 GiB free: those tests sync often, and none cuts the power.
 #
 # A script that failed runs once more, alone, after all others. If it passes then, it counts as
 # passed, and a line "UNSTABLE name: check" at the end has the check that failed first. A third one
@@ -55,6 +56,7 @@ passed=0
 failed=0
 skipped=0
 work=$(mktemp -d "${TMPDIR:-/tmp}/rowfs-run.XXXXXX") || exit 1
+memory= # a directory like it, in memory; none: unit tests have $work
 tmp=$work/tmp
 home=$work/home
 log=$work/log
@@ -94,12 +96,20 @@ stop() {
 		wait "${lanes[@]}" 2>/dev/null
 	fi
 	clean >/dev/null 2>&1
-	rm -rf -- "$work"
 	exit "$1"
 }
 trap 'stop 130' INT
 trap 'stop 143' TERM HUP
-trap 'rm -rf -- "$work"' EXIT
+trap 'rm -rf -- "$work" ${memory:+"$memory"}' EXIT
+
+# Makes $memory where /dev/shm has room for the files of some unit tests.
+make_memory() {
+	local type blocks size
+	read -r type blocks size < <(stat -f -c '%T %a %S' /dev/shm 2>/dev/null)
+	if [ "$type" = tmpfs ] && ((blocks * size >= 2 << 30)); then
+		memory=$(mktemp -d /dev/shm/rowfs-run.XXXXXX 2>/dev/null)
+	fi
+}
 
 # Leaks are found by tracing the process, which not every machine allows.
 sanitizer_options() {
@@ -177,10 +187,12 @@ report() {
 # run_test TEST [again]
 run_test() {
 	local test=$1 again=${2-} status=0 word=PASS good=0 bad=0 why='' remains cpu='?' wall='?' how=killed
+	tmp=$work/tmp
+	[[ $test == *.sh ]] || tmp=${memory:-$work}/tmp
 	mkdir "$tmp" "$home"
 	rm -f "$spent"
 	HOME=$home TMPDIR=$tmp BUILD=$build ROWFS_TEST_RUN=$run/ \
-		"$python" -S -E "$here/limit.py" "$limit" "$net" "$work" "$spent" "$test" </dev/null >"$log" 2>&1 9>&- &
+		"$python" -S -E "$here/limit.py" "$limit" "$net" "${tmp%/tmp}" "$spent" "$test" </dev/null >"$log" 2>&1 9>&- &
 	limiter=$!
 	wait "$limiter" 2>/dev/null || status=$?
 	limiter=0
@@ -297,6 +309,7 @@ unset XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME # they are bel
 python=$(python3 -c 'import sys; print(sys.executable)') || exit 1
 build=$(realpath -m "$build")
 [ -z "$sanitized" ] || sanitizer_options
+make_memory
 if [ -n "$queue" ]; then
 	run_lane
 	exit 0
