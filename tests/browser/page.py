@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: MIT
 """Uses the page of a heat map as a person does, and compares it with the same map's JSON.
 
-    page.py PORT PROFILE URL JSON [SHOTS]
+    page.py PORT PROFILE URL JSON [CHECK…]
 
-The map is that of the pattern hot-row (tests/unit/heat.c). Prints for each check its name, a tab,
-and "ok" or the reason. SHOTS: a directory for screenshots in light and dark.
+The map is that of the pattern hot-row (tests/unit/heat.c). Makes these checks, or all. Prints for each
+its name, a tab, and "ok" or the reason. SHOTS in the environment: a directory for screenshots in light
+and dark.
 """
 import base64
 import datetime
 import json
+import os
 import re
 import sys
 import time
@@ -211,8 +213,8 @@ def light_and_dark(page):
             for (const pixel of pixels) seen.add(pixel);
             return seen.size;""")
         expect_true(colors > 8, f"{colors} colours")
-        if len(sys.argv) > 5:
-            with open(f"{sys.argv[5]}/{scheme}.png", "wb") as shot:
+        if os.environ.get("SHOTS"):
+            with open(f"{os.environ['SHOTS']}/{scheme}.png", "wb") as shot:
                 shot.write(base64.b64decode(page.browser.screenshot()))
 
 
@@ -229,13 +231,22 @@ def quiet(page):
 CHECKS = (title_and_words, pointing, hot_list, keyboard, click_copies, wheel_and_drag, buttons, accessible, quiet, light_and_dark)
 
 
+def look(browser, url, file):
+    """Opens the page. A map in a mount is another one with each minute: returns the model of the page's."""
+    while True:
+        model = Model(file)
+        browser.open(url)
+        if Model(file).scan == model.scan:
+            return model
+
+
 def main():
     model, browser = Model(sys.argv[4]), Browser(sys.argv[1], sys.argv[2])
     try:
-        for check in CHECKS:
+        for check in [check for check in CHECKS if check.__name__ in sys.argv[5:] or len(sys.argv) == 5]:
             try:
                 if check is not quiet:
-                    browser.open(sys.argv[3])
+                    model = look(browser, sys.argv[3], sys.argv[4])
                 check(Page(browser, model))
                 result = "ok"
             except Exception as error:  # a check that cannot go on has failed

@@ -16,13 +16,13 @@ track_pid $!
 within grep -q 'successfully on port' "$TMP/driver.log" || die "chromedriver does not start: $(cat "$TMP/driver.log")"
 port=$(sed -n 's/.*successfully on port \([0-9]*\).*/\1/p' "$TMP/driver.log")
 
-# page NAME FILE JSON: uses the page, whose map is that of the JSON.
+# page NAME FILE JSON [CHECK…]: uses the page, whose map is that of the JSON; all checks of page.py, or these.
 page() {
 	local check result any=
 	while IFS=$'\t' read -r check result; do
 		check_eq "$1: $check" ok "$result"
 		any=yes
-	done < <(HOME=$TMP "$python" "$(dirname "$0")/page.py" "$port" "$TMP/profile" "file://$2" "$3" ${SHOTS:+"$SHOTS"} 2>"$TMP/page.err")
+	done < <(HOME=$TMP "$python" "$(dirname "$0")/page.py" "$port" "$TMP/profile" "file://$2" "${@:3}" 2>"$TMP/page.err")
 	check "$1: the page was used: $(tail -n 1 "$TMP/page.err")" [ "$any" ]
 }
 
@@ -31,6 +31,7 @@ cp "$heat/ops.json" "$TMP/ops.json"
 check "its paths work from the mountpoint" sh -c 'cd "$0" && xargs ls -d' "$m" \
 	< <(sed -n 's/^"paths":\(.*\),$/\1/p' "$TMP/copy.html" | jq -r '.[]' | sort -u)
 page copy "$TMP/copy.html" "$TMP/ops.json"
-page mount "$heat/ops.html" "$heat/ops.json"
+# The bytes are of the same programs; these checks need the beginning, the middle and the end of them.
+page mount "$heat/ops.html" "$heat/ops.json" title_and_words pointing hot_list buttons quiet
 
 finish

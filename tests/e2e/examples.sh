@@ -7,7 +7,7 @@
 run_page() {
 	local line status=0 checks=$CHECKS failed=$FAILED
 	need_fuse
-	python3 "$LIB_DIR/examples.py" "$BUILD" "$1" >"$TMP/.page" 2>"$TMP/.check" &
+	"$python" -S "$LIB_DIR/examples.py" "$BUILD" "$1" >"$TMP/.page" 2>"$TMP/.check" &
 	track_pid $!
 	wait $! || status=$?
 	while IFS= read -r line; do

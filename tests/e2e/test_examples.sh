@@ -13,7 +13,7 @@ page() {
 
 # examples: runs the page; its last line is its status.
 examples() {
-	python3 "$LIB_DIR/examples.py" "$BUILD" "$TMP/page.md" 2>&1
+	"$python" -S "$LIB_DIR/examples.py" "$BUILD" "$TMP/page.md" 2>&1
 	echo "$?"
 }
 
@@ -79,7 +79,7 @@ END
 check_eq "a page that is so" \
 	"$start"$'\nok page.md:7 mkfs.rowfs fleet.db\nok page.md:17 cat <<\'EOF\'\n'"$end"$'\n0' "$(examples)"
 check_eq "the commands can be listed" 13 \
-	"$(python3 "$LIB_DIR/examples.py" --list "$TMP/page.md" | grep -c '^/.*page.md:[0-9]*: ')"
+	"$("$python" -S "$LIB_DIR/examples.py" --list "$TMP/page.md" | grep -c '^/.*page.md:[0-9]*: ')"
 
 finds "a mount that is left" "left: /mnt/m" <<'END'
 |$ mkfs.rowfs m.db && mkdir /mnt/m && rowfs m.db /mnt/m
@@ -131,11 +131,11 @@ END
 check_eq "a manual page" "${start/md/8}
 ok page.8:5 printf '%s\\n' ^~ .x
 not ok page.8:10 echo \`echo a\`: line 10, $ echo \`echo a\`: expected 'b', got 'a'
-${end//md/8}" "$(python3 "$LIB_DIR/examples.py" "$BUILD" "$TMP/page.8" 2>&1)"
+${end//md/8}" "$("$python" -S "$LIB_DIR/examples.py" "$BUILD" "$TMP/page.8" 2>&1)"
 for wrong in '\(bu' '.Pp'; do
 	printf '%s\n' .Bd\ -literal '$ true' "$wrong" .Ed >"$TMP/page.8"
 	check_eq "what does not belong into a display: $wrong" 'not ok page.8:0' \
-		"$(python3 "$LIB_DIR/examples.py" "$BUILD" "$TMP/page.8" 2>&1 | cut -d ' ' -f 1-3)"
+		"$("$python" -S "$LIB_DIR/examples.py" "$BUILD" "$TMP/page.8" 2>&1 | cut -d ' ' -f 1-3)"
 done
 
 page <<'END'
@@ -146,9 +146,9 @@ mkdir "$TMP/private" "$TMP/bin"
 printf '#!/bin/sh\necho no namespaces >&2\nexit 1\n' >"$TMP/bin/unshare"
 chmod +x "$TMP/bin/unshare"
 fail_with "a shell that does not start" 1 'no namespaces' \
-	env PATH="$TMP/bin:$PATH" TMPDIR="$TMP/private" python3 "$LIB_DIR/examples.py" "$BUILD" "$TMP/page.md"
+	env PATH="$TMP/bin:$PATH" TMPDIR="$TMP/private" "$python" -S "$LIB_DIR/examples.py" "$BUILD" "$TMP/page.md"
 check_eq "leaves nothing" "" "$(ls -A "$TMP/private")"
-TMPDIR=$TMP/private python3 "$LIB_DIR/examples.py" "$BUILD" "$TMP/page.md" >"$TMP/out" 2>&1 &
+TMPDIR=$TMP/private "$python" -S "$LIB_DIR/examples.py" "$BUILD" "$TMP/page.md" >"$TMP/out" 2>&1 &
 runner=$!
 track_pid "$runner"
 check "a command is running" within compgen -G "$TMP/private/*/srv/reached"

@@ -15,7 +15,7 @@ done
 
 # made PAGE: its stores and mountpoints.
 made() {
-	python3 "$LIB_DIR/examples.py" --list "$1" | grep -oE '[a-z]+[.]db|/mnt/[a-z]+' | sort -u
+	"$python" -S "$LIB_DIR/examples.py" --list "$1" | grep -oE '[a-z]+[.]db|/mnt/[a-z]+' | sort -u
 }
 check_eq "no two pages make the same store or mountpoint" "" "$(
 	for page in "$repository"/README.md "$repository"/docs/{row-keys,queries,operations}.md "$repository"/man/*; do
