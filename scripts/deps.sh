@@ -81,6 +81,7 @@ programs() {
 	need smbclient command -v smbclient
 	need curl command -v curl
 	need cpio command -v cpio
+	need zstd command -v zstd
 }
 
 browser() {

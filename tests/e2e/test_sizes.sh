@@ -143,8 +143,8 @@ check_eq "advice has the size of the text that was read last" "$(wc -c <"$TMP/ad
 
 # ---- Programs that believe st_size -----------------------------------------------------------
 
-# A program a line: its name, yes if scripts/deps.sh installs it, and a command that reads $f to its
-# output. Where the command ends in "| PROGRAM…", that is what reads; $f stands for the file then.
+# A program a line: its name, yes if scripts/deps.sh installs it (below: with a stream of less than 1 MiB),
+# and a command that reads $f to its output. Where the command ends in "| PROGRAM…", that is what reads; $f stands for the file then.
 list='
 GNU cat|yes|cat "$f"
 GNU cp|yes|cp "$f" "$o"; cat "$o"
@@ -155,12 +155,14 @@ GNU wc -l|yes|wc -l <"$f"
 GNU wc -c|yes|wc -c <"$f"
 GNU sort|yes|sort "$f"
 GNU tac|yes|tac "$f"
+GNU tac, below 1 MiB|below|tac "$f"
 GNU split|yes|(cd "$d" && split -n 3 "$f" && cat xaa xab xac)
 GNU sha256sum|yes|sha256sum <"$f"
 GNU dd|yes|dd if="$f" bs=64k status=none
 GNU od|yes|od -c "$f"
 GNU tee|yes|tee "$o" <"$f"
 cmp|yes|cat "$f" >"$o"; cmp "$f" "$o" && cat "$o"
+cmp -s|yes|cat "$f" >"$o"; cmp -s "$f" "$o" && cat "$o"
 diff|yes|cat "$f" >"$o"; diff "$f" "$o" && cat "$o"
 grep|yes|grep value "$f"
 sed|yes|sed s/value/x/ "$f"
@@ -178,7 +180,8 @@ rsync|yes|rsync "$f" "$o" && cat "$o"
 GNU tar|yes|tar cf - -C "${f%/*}" "${f##*/}" | tar xOf -
 vim|yes|vim -Nu NONE -i NONE -es -c "w! $o" -c q "$f"; cat "$o"
 less|yes|less "$f" | cat
-gzip|yes|gzip -c "$f" | gzip -dc
+gzip|yes|gzip -c "$f" >"$o" && gzip -dc "$o"
+zstd|no|zstd -qc "$f" >"$o" && zstd -qdc "$o"
 curl file:|no|curl -s "file://$f"
 cpio|no|(cd "${f%/*}" && echo "${f##*/}" | cpio -o --quiet -H newc) | (cd "$d" && cpio -i --quiet && cat "${f##*/}")
 busybox cat|no|busybox cat "$f"
@@ -227,8 +230,11 @@ result() {
 	rm -rf "${d%/*}"
 }
 
-mkdir -p "$TMP/copies/t/r/00002"
-for path in t/r/00002/.row t/.rows; do
+mkdir -p "$TMP/copies/t/r/00002" "$m/t/few" "$TMP/copies/t/few"
+for ((i = 0; i < 2000; i++)); do
+	printf '{"key":"few#%d","families":{"f":{"q":"%0200d"}}}\n' $i $i
+done >"$t/few/.rows"
+for path in t/r/00002/.row t/.rows t/few/.rows; do
 	cat "$m/$path" >"$TMP/copies/$path"
 done
 all=${PROGRAMS-}
@@ -247,10 +253,16 @@ if [ -n "$all" ]; then
 	printf '| program | short file | stream |\n|---|---|---|\n'
 fi
 while IFS='|' read -r name deps command; do
-	[ "$deps" = yes ] || { [ "$deps" = no ] && [ -n "$all" ]; } || continue
+	stream=$m/t/.rows
+	case $deps in
+	yes) ;;
+	below) stream=$m/t/few/.rows ;;
+	no) [ -n "$all" ] || continue ;;
+	*) continue ;;
+	esac
 	right=$command
 	case $name in bindfs | sshfs | smbclient) right='cat "$f"' ;; esac
-	row="| $name | $(result "$m/t/r/00002/.row" "$command" "$right") | $(result "$m/t/.rows" "$command" "$right") |"
+	row="| $name | $(result "$m/t/r/00002/.row" "$command" "$right") | $(result "$stream" "$command" "$right") |"
 	if [ -n "$all" ]; then
 		echo "$row"
 	else
