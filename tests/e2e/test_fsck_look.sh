@@ -160,6 +160,6 @@ if [ "$(id -u)" = 0 ]; then
 	check "and nothing was wrong" "$fsck" -n s
 	chown 1:1 "$table"
 	chown 0:0 s/ROWFS
-	fail_with "nor is a marker damaged that the user may not read" 8 "/s/ROWFS: Permission denied: it belongs to root, .* chown -R 1 $TMP/s\$" as_user ./fsck.rowfs -y s
+	fail_with "nor is a marker damaged that the user may not read" 8 "/s/ROWFS: Permission denied: it belongs to root, .* chown -R 1 /mnt/s\$" as_user ./fsck.rowfs -y s
 fi
 finish
