@@ -53,7 +53,7 @@ int lines_next(struct lines *lines, const char **text, size_t *len)
 
 #define LINES_REFUSAL(encoding)                                                                    \
 	"this is " encoding "; iconv -f " encoding " -t UTF-8 makes UTF-8 of it, which can be "    \
-						   "read"
+	"read"
 
 int lines_mark(const char *text, size_t len, const char **why)
 {
