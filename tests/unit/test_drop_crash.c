@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { ROWS = 50000, ROUNDS = 6, ROUNDS_MAX = 40 };
+enum { ROWS = 20000, ROUNDS = 6, ROUNDS_MAX = 40 }; /* ROWS: some batches of a drop */
 
 enum {
 	ACKNOWLEDGED = 3

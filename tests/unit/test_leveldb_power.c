@@ -190,16 +190,16 @@ SUITE_LOOP(test_sync_behind_a_new_log, sizeof(syncs) / sizeof(syncs[0]), 60)
 {
 	struct engine engine, after;
 	char row[16];
-	int rows, behind = 0;
+	int rows, behind = 0, logs;
 
 	engine_open(&engine);
 	make_files(&engine, 0, syncs[_i].others);
 	SUITE_OK(sync_store(&engine));
 	power_hold(true);
 	/* Until there is a second log, which has some of the rows. */
-	for (rows = 0; count_logs(engine.path) < 2 || behind < 10; rows++) {
+	for (rows = 0; (logs = count_logs(engine.path)) < 2 || behind < 10; rows++) {
 		ck_assert_int_lt(rows, POWER_ROWS_MAX);
-		behind += count_logs(engine.path) == 2;
+		behind += logs == 2;
 		power_row(row, rows);
 		SUITE_OK(engine_set(&engine, row, 1, 4000, (unsigned int)rows));
 	}

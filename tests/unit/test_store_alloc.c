@@ -56,8 +56,8 @@ static void alloc_expect_unchanged(const struct call *call, const struct attempt
 {
 	char *state;
 
-	/* A thread of the store may be about to free something. */
-	for (int i = 0; i < 500 && alloc_live() != attempt->live; i++)
+	/* A thread of the store may be about to free something. After ten minutes it is a leak. */
+	for (int i = 0; i < 60000 && alloc_live() != attempt->live; i++)
 		suite_sleep(10);
 	attempt_expect_live(attempt);
 	state = suite_state(&calls.suite);

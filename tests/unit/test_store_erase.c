@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-enum { CELLS = 1000, KEY = 3000, ROUNDS = 30 };
+enum { CELLS = 1000, KEY = 3000 };
 
 static char key_bytes[KEY];
 static const struct wcs_slice row = {key_bytes, KEY};
@@ -269,7 +269,7 @@ SUITE_LEVELDB_STORE(test_readers_see_all_or_nothing, 120)
 	suite_set(s->table, "a", "f", "q", 1, "before");
 	erase_ends = false;
 	pthread_create(&thread, NULL, erase_looks, s->table);
-	for (int i = 0; i < ROUNDS; i++) {
+	for (int i = 0; i < (int)suite_rounds(12, 30); i++) {
 		mutation = wcs_mutation_new();
 		erase_set(mutation, "f", "q", CELLS);
 		erase_apply(s->table, mutation);

@@ -90,9 +90,8 @@ static void gc_wait(struct suite *s, uint64_t passes)
 {
 	uint64_t until = gc_status(s).passes + passes + 1;
 
-	for (int i = 0; i < 3000 && gc_status(s).passes < until; i++)
+	while (gc_status(s).passes < until)
 		suite_sleep(10);
-	ck_assert_uint_ge(gc_status(s).passes, until);
 }
 
 SUITE_LEVELDB_STORE(test_background_passes, 60)

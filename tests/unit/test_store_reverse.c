@@ -88,13 +88,13 @@ SUITE_STORES(test_reverse, 60)
 				       {.qualifier_to = suite_text("1"), .ts_from = 9}};
 
 	s->clock = 10;
-	for (size_t row = 0; row < 60; row++) {
+	for (size_t row = 0; row < suite_rounds(42, 60); row++) {
 		size_t len = row % 7 == 3 ? suite_row_max(s) : 3;
 
 		memset(name, row % 2 ? 0 : 0xff, sizeof(name));
 		snprintf(name, sizeof(name), "%02zu", row);
 		for (size_t i = 0; i < row; i++) {
-			char qualifier[8];
+			char qualifier[24];
 
 			snprintf(qualifier, sizeof(qualifier), "%zu", i / 3);
 			suite_put(s->table, (struct wcs_slice){name, len}, i % 5 ? "f" : names[0],
