@@ -73,7 +73,7 @@ int engine_count(struct ldb *db, char space)
 
 void engine_expect_chunks(struct ldb *db, int chunks)
 {
-	for (int i = 0; i < 1000; i++) {
+	for (int i = 0; i < 60000; i++) { /* ten minutes: the thread is stuck */
 		if (engine_count(db, 'v') == chunks && engine_count(db, 'g') == 0)
 			return;
 		suite_sleep(10);

@@ -112,7 +112,7 @@ ENGINE_TEST(test_bad_garbage_record_stops_no_other, 60)
 	for (unsigned int i = 0; i < 3; i++) {
 		SUITE_OK(engine_set(engine, "r", 1, 200000, i));
 		SUITE_OK(engine_delete(engine, "r"));
-		for (int k = 0; k < 1000 && engine_count(engine->db, 'v') > 0; k++)
+		while (engine_count(engine->db, 'v') > 0)
 			suite_sleep(10);
 		ck_assert_int_eq(engine_count(engine->db, 'v'), 0);
 	}
