@@ -38,12 +38,14 @@ usage() {
 build=build
 jobs=1
 queue= # of a lane: the file that has the tests of all lanes, one on a line
+memory= # a directory for unit tests, in memory; of a lane, below that of all. None: they have $work
 sanitized=
 limit=300
-while getopts b:j:q:st: option; do
+while getopts b:j:m:q:st: option; do
 	case $option in
 	b) build=$OPTARG ;;
 	j) jobs=$OPTARG ;;
+	m) memory=$OPTARG ;;
 	q) queue=$OPTARG ;;
 	s) sanitized=yes ;;
 	t) limit=$OPTARG ;;
@@ -56,7 +58,6 @@ passed=0
 failed=0
 skipped=0
 work=$(mktemp -d "${TMPDIR:-/tmp}/rowfs-run.XXXXXX") || exit 1
-memory= # a directory like it, in memory; none: unit tests have $work
 tmp=$work/tmp
 home=$work/home
 log=$work/log
@@ -105,6 +106,10 @@ trap 'rm -rf -- "$work" ${memory:+"$memory"}' EXIT
 # Makes $memory where /dev/shm has room for the files of some unit tests.
 make_memory() {
 	local type blocks size
+	if [ -n "$queue" ]; then
+		[ -z "$memory" ] || memory=$(mktemp -d "$memory/lane.XXXXXX")
+		return
+	fi
 	read -r type blocks size < <(stat -f -c '%T %a %S' /dev/shm 2>/dev/null)
 	if [ "$type" = tmpfs ] && ((blocks * size >= 2 << 30)); then
 		memory=$(mktemp -d /dev/shm/rowfs-run.XXXXXX 2>/dev/null)
@@ -250,6 +255,7 @@ run_lane() {
 # A lane that ended without its counts is a failure.
 run_lanes() {
 	local options=(-b "$build" -q "$work/queue" -t "$limit") lane good bad left ended=0
+	[ -z "$memory" ] || options+=(-m "$memory")
 	printf '%s\n' "$@" >"$work/queue"
 	for ((lane = 0; lane < jobs; lane++)); do
 		TMPDIR=$work "$0" "${options[@]}" &
