@@ -269,7 +269,7 @@ crash: all $(FAULT) ## cuts the power N times (default: 500) under a load, kills
 	ROWFS_ROUNDS=$(ROUNDS) ROWFS_FULL=1 $(RUN_TESTS) -t $$((20 * $(ROUNDS) + 1200)) $(CRASH_TESTS)
 
 # The tests that have threads meet.
-TSAN_UNIT := ring store_threads heat_threads store_gc drop_crash store_batch store_random sync leveldb_chunks leveldb_manual metrics lead node
+TSAN_UNIT := ring store_threads store_erase heat_threads store_gc drop_crash store_batch store_random sync leveldb_chunks leveldb_manual metrics lead node
 TSAN_E2E  := stress soak live changes
 
 tsan: deps ## runs the tests of threads with ThreadSanitizer

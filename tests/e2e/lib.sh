@@ -494,6 +494,10 @@ lib_exit() {
 		[[ $place == "$TMP"/* ]] && lib_unmount_anyway "$place"
 	done < <(lib_mount_table | tac)
 	rm -rf --one-file-system -- "$TMP"
+	# A process of at_time that was killed leaves these.
+	for place in /dev/shm/{sem.,}faketime_s{em,hm}_*; do
+		[ -e "/proc/${place##*_}" ] || rm -f "$place"
+	done
 	((status == 0 && FAILED > 0)) && status=1
 	exit "$status"
 }
