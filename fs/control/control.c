@@ -77,8 +77,6 @@ int control_open(struct fs *fs, struct node *node, const struct fuse_ctx *caller
 	opened->user = caller->uid;
 	if (access != O_WRONLY && node_etag(node) != 0)
 		rc = control_text_take(fs, node, which, &opened->reader);
-	else if (access != O_WRONLY && opened->kind->size == CONTROL_DRAWN)
-		rc = control_text_draw(fs, node, &opened->reader);
 	if (rc == 0 && opened->reader)
 		opened->from = &control_text_reader;
 	if (rc == 0 && access != O_RDONLY && opened->kind->writer)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Control files. A reader sees a short text as of the lookup before its open, a heat map as of its
- * open, another one as of its first read. In a file that is open for reading and writing, a write
- * discards that text: the next read makes a new text, which begins at the read's offset, because
- * reads and writes share one offset. A read before the text's beginning makes a new one, too.
+ * Control files. A reader sees a short text as of the lookup before its open, another one as of its
+ * first read. In a file that is open for reading
+ * and writing, a write discards that text: the next read makes a new text, which begins at the
+ * read's offset, because reads and writes share one offset. A read before the text's beginning
+ * makes a new one, too.
  *
  * The write that completes a line applies it (in schema.json, the closing brace completes the
  * document). A close by the process that opened the file applies an incomplete line, unless a
@@ -27,11 +28,6 @@ mode_t control_mode(const struct node *node);
  * is made and kept for the open that follows: then *etag (not 0) and *size are those of the node
  * that stands for it. Errors are left to the reads of a stream. */
 void control_look(struct fs *fs, struct node *node, uint32_t *etag, uint32_t *size);
-
-/* A stat of the node. A file of CONTROL_DRAWN that was opened before, and is not open, gets a new
- * text and its size, unless it has a text of the last second. The next open takes it. Other nodes
- * are left. */
-void control_redraw(struct fs *fs, struct node *node);
 
 /* May another lookup of the name give another node? */
 bool control_moves(const struct node *node);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * /.rowfs/keyvis/T/METRIC.FORMAT and T/WINDOW/METRIC.FORMAT: the heat map of a table. spell.c lists
- * these names, which are those of keyvis.h. An open draws the picture; a stat draws it if it was
- * opened before.
+ * these names, which are those of keyvis.h. A read draws the picture; a stat does not.
  */
 #include <string.h>
 

@@ -14,8 +14,8 @@ static const struct control_kind kinds[] = {
 	[CONTROL_COLLECTOR] = {&control_text_reader, &control_lines_writer, &control_gc,
 			       CONTROL_EXACT},
 	[CONTROL_HELP] = {&control_text_reader, NULL, &control_info, CONTROL_EXACT},
-	[CONTROL_ADVICE] = {&control_text_reader, NULL, &control_info, CONTROL_LAST},
-	[CONTROL_FINDINGS] = {&control_text_reader, NULL, &control_info, CONTROL_LAST},
+	[CONTROL_ADVICE] = {&control_text_reader, NULL, &control_info, CONTROL_DRAWN},
+	[CONTROL_FINDINGS] = {&control_text_reader, NULL, &control_info, CONTROL_DRAWN},
 	[CONTROL_ROWS] = {&control_stream_reader, &control_rows_writer, NULL, CONTROL_STREAM},
 	[CONTROL_ROW] = {&control_stream_reader, &control_rows_writer, &control_row, CONTROL_EXACT},
 	[CONTROL_KEYS] = {&control_stream_reader, NULL, NULL, CONTROL_STREAM},
@@ -52,8 +52,7 @@ bool control_moves(const struct node *node)
 
 bool control_grows(const struct node *node)
 {
-	return node->kind == NODE_CONTROL && (control_kind(node)->size == CONTROL_LAST ||
-					      control_kind(node)->size == CONTROL_DRAWN);
+	return node->kind == NODE_CONTROL && control_kind(node)->size == CONTROL_DRAWN;
 }
 
 mode_t control_mode(const struct node *node)

@@ -61,9 +61,7 @@ enum control_size {
 	CONTROL_STREAM, /* 0 */
 	CONTROL_EXACT,	/* of the text that the lookup made; 0 if that is no short one */
 	CONTROL_FIXED,	/* of each of its texts; no text is made for it */
-	CONTROL_LAST,	/* of the text that was read last under this inode; 0: none was */
-	CONTROL_DRAWN,	/* of the text that an open made last under this inode, or since then a
-			 * stat, for the next open; 0: no open did */
+	CONTROL_DRAWN,	/* of the text that was made last under this inode; 0: none was */
 };
 
 /* A control file with a text (control_text.c, control_lines.c). */
@@ -104,8 +102,6 @@ extern const struct control_reader control_text_reader;
 /* Gives *state, of control_text_reader, a text for an open of a node that has one; NULL: the newest
  * is too long. */
 int control_text_take(struct fs *fs, struct node *node, enum control_which which, void **state);
-/* Opens a text of CONTROL_DRAWN for control_text_reader; the node gets its size. -ENFILE. */
-int control_text_draw(struct fs *fs, struct node *node, void **state);
 /* The bytes of that reader's text, for st_size. */
 uint32_t control_text_size(const void *state);
 

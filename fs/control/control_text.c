@@ -2,12 +2,9 @@
 /*
  * Texts of control files, each made whole. A file of CONTROL_EXACT whose text has up to
  * CONTROL_TEXT_MAX bytes gets it by the lookup, for the file's size. The open that follows takes
- * that text over, so the size and the bytes belong together. An open draws a heat
- * map; the other texts are made by the first read. The heat maps, the advice and the schema of many
- * tables may be large; all open large ones together have at most TEXTS_MAX bytes.
- *
- * A stat draws a heat map, too, if it was opened before, and the next open takes that picture: a
- * browser reads as many bytes as the stat before its open showed.
+ * that text over, so the size and the bytes belong together. The other texts are made by the first
+ * read. The heat maps, the advice and the schema of many tables may be large; all open large ones
+ * together have at most TEXTS_MAX bytes.
  *
  * A text that no open takes is discarded when TEXTS_KEPT newer ones came, or after TEXT_AGE, and is
  * of no use after a change of the store. An open behind that makes the text anew, and fails with
@@ -58,7 +55,6 @@ struct texts {
 	pthread_mutex_t lock;
 	struct kept kept[TEXTS_KEPT]; /* a ring. Lock: lock */
 	size_t next;		      /* the oldest. Lock: lock */
-	struct kept drawn;	      /* by the last stat of a heat map. Lock: lock */
 	atomic_size_t large;	      /* bytes of the counted texts */
 };
 
@@ -101,7 +97,6 @@ void texts_free(struct texts *texts)
 		return;
 	for (size_t i = 0; i < TEXTS_KEPT; i++)
 		text_close(texts->kept[i].text);
-	text_close(texts->drawn.text);
 	pthread_mutex_destroy(&texts->lock);
 	free(texts);
 }
@@ -134,9 +129,14 @@ static int text_make(struct fs *fs, const struct node *node, bool blank, struct 
 	return rc;
 }
 
-/* Makes it an open file's text. */
-static int text_give(struct fs *fs, const struct node *node, struct text *text, void **state)
+static int text_open(struct fs *fs, const struct node *node, uid_t user, void **state)
 {
+	struct text *text;
+	int rc = text_make(fs, node, false, &text);
+
+	(void)user;
+	if (rc != 0)
+		return rc;
 	text->counted = text->len > CONTROL_TEXT_MAX ? text->len : 0;
 	if (atomic_fetch_add(&fs->texts->large, text->counted) + text->counted > TEXTS_MAX &&
 	    text->counted > 0) {
@@ -146,15 +146,6 @@ static int text_give(struct fs *fs, const struct node *node, struct text *text, 
 	}
 	*state = text;
 	return 0;
-}
-
-static int text_open(struct fs *fs, const struct node *node, uid_t user, void **state)
-{
-	struct text *text;
-	int rc = text_make(fs, node, false, &text);
-
-	(void)user;
-	return rc == 0 ? text_give(fs, node, text, state) : rc;
 }
 
 static int text_read(void *state, fuse_req_t req, void *buf, size_t len, uint64_t offset,
@@ -261,7 +252,6 @@ void control_look(struct fs *fs, struct node *node, uint32_t *etag, uint32_t *si
 	struct cache_mark mark;
 
 	cache_mark(fs, &mark);
-	control_redraw(fs, node);
 	if (kind->size == CONTROL_FIXED && node->size == 0 && text_make(fs, node, true, &text) == 0)
 		node->size = control_text_size(text);
 	*etag = 0;
@@ -298,53 +288,4 @@ int control_text_take(struct fs *fs, struct node *node, enum control_which which
 	else
 		text_close(text);
 	return rc;
-}
-
-/* ---- Pictures ---------------------------------------------------------------------------- */
-
-void control_redraw(struct fs *fs, struct node *node)
-{
-	struct texts *texts = fs->texts;
-	struct text *text;
-	struct kept gone;
-	bool fresh;
-
-	if (node->kind != NODE_CONTROL || control_kind(node)->size != CONTROL_DRAWN ||
-	    node->size == 0 || node->opens > 0)
-		return;
-	pthread_mutex_lock(&texts->lock);
-	fresh = texts->drawn.text && texts->drawn.ino == node->ino &&
-		texts->drawn.until >= clock_ns();
-	pthread_mutex_unlock(&texts->lock);
-	if (fresh || text_make(fs, node, false, &text) != 0)
-		return;
-	pthread_mutex_lock(&texts->lock);
-	gone = texts->drawn;
-	texts->drawn =
-		(struct kept){.text = text, .ino = node->ino, .until = clock_ns() + TEXT_AGE};
-	node->size = control_text_size(text);
-	pthread_mutex_unlock(&texts->lock);
-	text_close(gone.text);
-}
-
-/* The kernel asks for the attributes before each open, so a picture of a stat is of the last second
- * here. */
-int control_text_draw(struct fs *fs, struct node *node, void **state)
-{
-	struct texts *texts = fs->texts;
-	struct text *text = NULL;
-	int rc = 0;
-
-	pthread_mutex_lock(&texts->lock);
-	if (texts->drawn.ino == node->ino) {
-		text = texts->drawn.text;
-		texts->drawn.text = NULL;
-	}
-	pthread_mutex_unlock(&texts->lock);
-	if (!text)
-		rc = text_make(fs, node, false, &text);
-	if (rc != 0)
-		return rc;
-	node->size = control_text_size(text);
-	return text_give(fs, node, text, state);
 }

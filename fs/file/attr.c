@@ -137,7 +137,6 @@ int attr_get(struct fs *fs, struct node *inode, const struct handle *handle, str
 	struct wcs_cell_info info;
 	int rc;
 
-	control_redraw(fs, node);
 	attr_fill(fs, writes ? handle->writer : node, st);
 	*timeout = attr_timeout(fs, inode);
 	if (writes || !node_is_value(node->kind) || (node->flags & NODE_F_WRITER))

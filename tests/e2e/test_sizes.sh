@@ -70,24 +70,6 @@ new = os.open(row, os.O_RDONLY)
 assert os.fstat(new).st_size == len(os.pread(new, 1 << 20, 0)) == os.stat(row).st_size > size
 assert os.fstat(old).st_size == len(os.pread(old, 1 << 20, 0)) == size
 print("ok")' "$t/r/00001")"
-mkdir -p "$m/heat/.families/f"
-check_eq "a heat map that grew is read whole by a program that believes the stat before its open" "ok" "$(python '
-for name in "ops.json", "6h/ops.html", "28d/bytes.txt":
-    path = a[0] + "/.rowfs/keyvis/heat/" + name
-    assert os.stat(path).st_size == 0, "a stat draws none that nobody read"
-    file = os.open(path, os.O_RDONLY)
-    size = os.fstat(file).st_size
-    assert size == len(os.pread(file, 1 << 20, 0)) > 0
-    os.close(file)
-    key = ("%s-%d" % (name, size)).replace("/", "-")
-    with open(a[0] + "/heat/.rows", "w") as rows:
-        for i in range(200):
-            rows.write(json.dumps({"key": "%s#%d" % (key, i), "families": {"f": {"q": "v"}}}) + "\n")
-    by_name = os.stat(path).st_size
-    file = os.open(path, os.O_RDONLY)
-    assert len(os.pread(file, 1 << 20, 0)) == by_name == os.fstat(file).st_size > size, (name, size, by_name)
-    os.close(file)
-print("ok")' "$m")"
 check_eq "an inode that is opened without a lookup shows the newest text" "ok ok ok" "$(python '
 row = a[0] + "/.row"
 held = os.open(row, os.O_PATH)
