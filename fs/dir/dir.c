@@ -263,17 +263,6 @@ static int is_first(struct reply *reply, const struct chunk_name *name, enum nod
 	return rc;
 }
 
-/* Behind all chunk directories in memory below this one. NULL: no memory, and each is looked at. */
-static struct child *last_below(const struct chunk_name *name)
-{
-	struct child *child =
-		child_new(NODE_CHUNK, (struct wcs_slice){name->encoded, name->end + 1});
-
-	if (child)
-		child->bytes[name->end] = (char)0xFF; /* no name has it */
-	return child;
-}
-
 static int reply_child(void *ctx, enum node_kind kind, struct wcs_slice bytes,
 		       const struct wcs_cell_info *info)
 {
@@ -305,7 +294,7 @@ static int reply_child(void *ctx, enum node_kind kind, struct wcs_slice bytes,
 	if (listed < 0)
 		return listed;
 	if (kind == NODE_CHUNK && name.place == CHUNK_BELOW)
-		reply->jump = last_below(&name);
+		reply->jump = chunk_skip_memory(&name);
 	else if (name.place != CHUNK_HERE && kind != NODE_CHUNK)
 		reply->jump = chunk_skip(reply->pos.descends, text, &name, kind, bytes, &rc);
 	if (rc == 0 && listed && name.place != CHUNK_AWAY)

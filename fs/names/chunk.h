@@ -47,6 +47,9 @@ int chunk_stored(struct fs *fs, struct node *base, struct wcs_slice text, struct
  */
 struct child *chunk_skip(bool descends, struct wcs_slice text, const struct chunk_name *name,
 			 enum node_kind kind, struct wcs_slice bytes, int *error);
+/* A chunk directory in memory to resume after, which skips all in the same chunk as this one. NULL:
+ * names that begin alike may be outside of the chunk, or no memory; go on with the next one. */
+struct child *chunk_skip_memory(const struct chunk_name *name);
 
 /* Do a child's bytes begin with those of the text? Such children are listed next to each other. */
 bool chunk_behind(struct wcs_slice text, struct wcs_slice bytes);

@@ -222,6 +222,10 @@ check "rm of a column in one" rm "$f/$x%/v" "$f/$x%/z" "$f/$x%/unsplit"
 check "leaves the directory" test -d "$f/$x%"
 check "until rmdir" rmdir "$f/$x%"
 none "then it is gone" "$f/$x%"
+y=$(printf 'e%.0s' {1..229})
+mkdir "$m/t/$y%" "$m/t/${y}f%" # a unit of three bytes does not fit behind the first one
+check_eq "a chunk and a longer one that begins alike are both listed" "$y%"$'\n'"${y}f%" "$(entries "$m/t" | grep ^eee)"
+check "rm -r finds both" bash -c 'cd "$0" && rm -r eee*%' "$m/t"
 check "rm -r of chunks of a key" rm -r "$m/t/$x%"
 none "takes them" "$m/t/$x%"
 check "rm -r of the longest key" bash -c 'cd "$0" && rm -r %25*' "$m/t"
