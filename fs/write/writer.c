@@ -230,6 +230,8 @@ int writer_resize(struct fs *fs, struct node *node, off_t size)
 				    "an aggregate has no other length than its number's");
 	} else if (rc == 0 && !writer->lines.on) {
 		rc = writer_make_whole(fs, writer);
+		if (rc == 0 && (!writer->dirty || (uint64_t)size > writer->spool.size))
+			rc = wcs_store_room(fs->store, (uint64_t)size);
 		if (rc == 0)
 			rc = spool_truncate(&writer->spool, fs->store_held, (uint64_t)size);
 		writer->dirty = writer->dirty || rc == 0;

@@ -149,6 +149,7 @@ one_rule() {
 		[row]="echo '{\"families\":{\"f\":{\"q\":\"v\"}}}' >'$m/t/a/.row'"
 		[rows]="echo '{\"key\":\"b\",\"families\":{\"f\":{\"q\":\"v\"}}}' >'$m/t/.rows'"
 		[load]="echo '{\"key\":\"b\",\"families\":{\"f\":{\"q\":\"v\"}}}' | '$BUILD/rowfs-load' '$m/t'"
+		[resize]="truncate -s 9 '$m/t/a/f/q'"
 		[touch]="touch '$m/t/a/f/q'"
 		[move]="mv '$m/t/a/f/q' '$m/t/a/f/p' && mv '$m/t/a/f/p' '$m/t/a/f/q'"
 	)
