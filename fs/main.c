@@ -272,7 +272,7 @@ static int prepare_and_run(const struct options *options)
 		say("drop_privileges",
 		    "with allow_other the option default_permissions is needed, too: without it "
 		    "nobody's access would be checked");
-	else if (connection_release(store, options->mountpoint, why) != 0)
+	else if (connection_release(store, why) != 0)
 		fprintf(stderr, "rowfs: %s\n", why);
 	else if (mountpoint_prepare(options->mountpoint, &mountpoint) == 0) {
 		if (mountpoint_covers(mountpoint, store))

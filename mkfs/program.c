@@ -195,8 +195,7 @@ int program_release(const struct program *program, const char *store)
 {
 	char why[CONNECTION_WHY];
 
-	return connection_release(store, NULL, why) == 0 ? PROGRAM_OK
-							 : program_fail(program, "%s", why);
+	return connection_release(store, why) == 0 ? PROGRAM_OK : program_fail(program, "%s", why);
 }
 
 int program_confine(const struct program *program, const char *path, struct sandbox_place *places,

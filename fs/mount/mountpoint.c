@@ -137,7 +137,7 @@ static int check(const char *path)
 	struct stat st;
 
 	/* A look at a mount whose server hangs would hang. */
-	if (find_mount(path, what, sizeof(what)) && connection_release(what, NULL, why) != 0)
+	if (find_mount(path, what, sizeof(what)) && connection_release(what, why) != 0)
 		return refuse(path, -EBUSY, why);
 	while (look(path, &st) != 0) {
 		int error = errno;

@@ -72,9 +72,9 @@ bool connection_abort(int control, const char *where)
 	return done;
 }
 
-/* Aborts all mounts of the store, and that at place, unless it is NULL. *where: the last mountpoint
- * where that failed, for the caller to free; else NULL. */
-static void connection_abort_all(const char *store, const char *place, char **where)
+/* Aborts all mounts of the store. *where: the last mountpoint where that failed, for the caller to
+ * free; else NULL. */
+static void connection_abort_all(const char *store, char **where)
 {
 	FILE *mounts = mounts_open();
 	struct mounts_entry entry;
@@ -82,8 +82,7 @@ static void connection_abort_all(const char *store, const char *place, char **wh
 	while (mounts && mounts_next(mounts, &entry)) {
 		int control;
 
-		if (!entry.rowfs ||
-		    (strcmp(entry.what, store) != 0 && (!place || strcmp(entry.where, place) != 0)))
+		if (!entry.rowfs || strcmp(entry.what, store) != 0)
 			continue;
 		control = connection_control(entry.number);
 		if (!connection_abort(control, entry.where)) {
@@ -110,15 +109,14 @@ static bool connection_hangs(const char *store, pid_t holder)
 	return true;
 }
 
-int connection_release(const char *store, const char *mountpoint, char why[CONNECTION_WHY])
+int connection_release(const char *store, char why[CONNECTION_WHY])
 {
 	char *path = realpath(store, NULL), *where = NULL;
-	char *place = mountpoint ? realpath(mountpoint, NULL) : NULL;
 	pid_t holder = path ? mounts_holder(path) : 0;
 	int rc = 0;
 
 	if (mounts_dying(holder)) {
-		connection_abort_all(path, place, &where);
+		connection_abort_all(path, &where);
 		if (connection_hangs(path, holder)) {
 			snprintf(why, CONNECTION_WHY,
 				 "%s: process %ld was killed, and hangs in its mount; as root: "
@@ -128,7 +126,6 @@ int connection_release(const char *store, const char *mountpoint, char why[CONNE
 		}
 	}
 	free(where);
-	free(place);
 	free(path);
 	return rc;
 }

@@ -28,11 +28,9 @@ int connection_open_fd(int fd);
 bool connection_abort(int control, const char *where);
 
 enum { CONNECTION_WHY = 512 };
-/* If a killed process holds the store's lock, aborts the mounts of the store, and that at the
- * mountpoint, whose list entry may have another name (fsname) or the store's old path; NULL: none.
- * Waits for the end of the process. For the main thread, before the sandbox. 0: no such process is
- * left. -EBUSY: it hangs for another 3 s, and why has the store, the reason and the command that
- * ends it. */
-int connection_release(const char *store, const char *mountpoint, char why[CONNECTION_WHY]);
+/* If a killed process holds the store's lock, aborts the mounts of the store and waits for the end
+ * of the process. For the main thread, before the sandbox. 0: no such process is left. -EBUSY: it
+ * hangs for another 3 s, and why has the store, the reason and the command that ends it. */
+int connection_release(const char *store, char why[CONNECTION_WHY]);
 
 #endif

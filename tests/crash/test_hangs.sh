@@ -180,13 +180,6 @@ leave
 next_start rowfs "$s" "$m"
 check "$what: it serves" "${as[@]}" test -d "$m/t"
 check "$what: and ends" "${as[@]}" fusermount3 -u "$m"
-what="a mount that has another path than its store, by $me" # as with a name of its own in fsname=
-all_killed
-mv "$s" "$place/$me/moved"
-check "$what: rowfs starts" "${as[@]}" bin/rowfs "$place/$me/moved" "$m"
-check "$what: nothing hangs then" all_ended
-check "$what: and ends" "${as[@]}" fusermount3 -u "$m"
-mv "$place/$me/moved" "$s"
 
 by root
 no_fusectl
