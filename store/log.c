@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #define DIRECTORY_NAME_MAX 120 /* bytes of a path in a fault */
+/* Bytes of a path that no shell changes. */
+#define DIRECTORY_PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-"
 
 int wcs_fault_set(struct wcs_fault *fault, int error, const char *format, ...)
 {
@@ -71,13 +73,21 @@ int directory_refuse(struct wcs_fault *fault, int rc, const char *path, const ch
 	return wcs_fault_set(fault, rc, "%s: %s", directory_name(path), why);
 }
 
+/* The path, if a command may have it as it is: whole, and without quotes; else STORE. */
+static const char *directory_argument(const char *path)
+{
+	bool plain = path[strspn(path, DIRECTORY_PLAIN)] == 0;
+
+	return plain && directory_name(path) == path ? path : "STORE";
+}
+
 int directory_fail_at(struct wcs_fault *fault, int error, const struct directory *directory,
 		      const char *name)
 {
 	const char *path = directory_name(directory->path), *slash = *name ? "/" : "";
 	int rc = directory_error(error);
 	struct stat top, st;
-	char owner[24] = "root"; /* the sandbox hides other names, in /etc/passwd */
+	char owner[24] = "root"; /* the sandbox hides /etc/passwd, so no other user has a name */
 	bool known = rc == -EACCES && stat(directory->path, &top) == 0;
 
 	if (known && *name)
@@ -96,7 +106,7 @@ int directory_fail_at(struct wcs_fault *fault, int error, const struct directory
 		fault, rc,
 		"%s%s%s: %s: it belongs to %s, and this is user %u; as root: chown -R %u %s", path,
 		slash, name, strerror(error), owner, geteuid(), *name ? top.st_uid : geteuid(),
-		path);
+		directory_argument(directory->path));
 }
 
 int directory_fail(struct wcs_fault *fault, int error, const char *path, const char *what)
