@@ -342,6 +342,7 @@ void fs_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, 
 		rc = create(fs, fuse_req_ctx(req)->pid, lookup_ino(fs, parent), name, handle, &fi);
 	if (rc != 0) {
 		handle_close(fs, handle);
+		rc = report_unreadable(fs, lookup_ino(fs, parent), name, rc);
 	} else if (writer_takes_lines(handle->writer)) { /* an aggregate needs a line */
 		handle_abort(fs, handle);
 		rc = -EOPNOTSUPP;

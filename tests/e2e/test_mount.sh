@@ -325,6 +325,8 @@ fi
 rm -f got
 # A shell hides the error of a close: open and write refuse.
 FINAL=data
+fail_with "removed, it has no mknod" 1 'Input/output error' "$python" -c 'import os; os.mknod("m/t/row/f/node")'
+check_eq "the errors say why, and where" "/t/row/f/node: $removed" "$(tail -n 1 m/.rowfs/errors | cut -d ' ' -f 2-)"
 for write in 'echo v >m/t/row/f/q' 'echo v >m/t/row/f/moved' 'echo v >>m/t/row/f/moved' 'cp file m/t/row/f/q' 'touch m/t/row/f/q' \
 	'echo "{\"key\":\"k\",\"families\":{\"f\":{\"q\":\"v\"}}}" >m/t/.rows'; do
 	fail_with "and is not written: $write" 1 'Input/output error' bash -c "$write"
