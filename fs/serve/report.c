@@ -171,18 +171,21 @@ void report_keep(char text[REPORT_MAX])
 		text[0] = 0;
 }
 
+/* Once the store is gone, this replaces the reason of each caller. */
+#define REPORT_REMOVED                                                                             \
+	"the store was removed while it was mounted; unmount it, and restore a copy or a dump"
+
 int report(struct fs *fs, const struct node *node, const char *name, int line, int error,
 	   const char *format, ...)
 {
 	char path[4096], reason[REPORT_MAX - 32], text[128], number[16] = "";
 	va_list args;
 
-	if ((error == -EIO || error == -EROFS) && wcs_store_gone(fs->store))
-		format = "the store was removed while it was mounted; unmount it, and restore a "
-			 "copy or a dump";
 	va_start(args, format);
 	vsnprintf(reason, sizeof(reason), format, args);
 	va_end(args);
+	if ((error == -EIO || error == -EROFS) && wcs_store_gone(fs->store))
+		snprintf(reason, sizeof(reason), "%s", REPORT_REMOVED);
 	spell_path(node, name, path, sizeof(path));
 	errors_add(fs->errors, path, line, reason);
 	snprintf(text, sizeof(text), "a request was refused: %s; /.rowfs/errors has the reason",
