@@ -192,7 +192,8 @@ py() {
 }
 
 # The form that always works: the file comes through a pipe. Programs that name files get a copy.
-# result FILE COMMAND: whole, nothing, or part: what the program reads of it.
+# result FILE COMMAND RIGHT: prints whole; nothing: an empty result, with exit status 0; wrong: other bytes, with exit
+# status 0; or fails: another exit status. RIGHT is the command for a copy of the file.
 result() {
 	local f=$1 d o status=0
 	d=$(mktemp -d "$TMP/program.XXXXXX")
