@@ -304,8 +304,8 @@ static int load_csv_fail(struct load *load, const struct csv_rows *rows)
 			    rows->why[0] ? rows->why : load->sink->why);
 }
 
-/* As read(2); at first so much as lines_mark needs, and without a byte order mark. EILSEQ: *why is
- * that of lines_mark. */
+/* Reads and returns like read(2). The first call reads on until lines_mark has the bytes that it
+ * needs, and removes a byte order mark. EILSEQ: lines_mark has set *why. */
 static ssize_t load_read(const struct load *load, char *buffer, size_t room, const char **why)
 {
 	size_t got = 0;

@@ -69,8 +69,9 @@ void ldb_queue_cancel(struct ldb *db);
 /* Appends a range whose dead bytes are counted; waits while the queue is full. Returns the range's
  * number, 0 if it is not in the queue. The caller holds no lock. */
 uint64_t ldb_queue_push(struct ldb *db, const struct ldb_dead *dead);
-/* Appends it if fewer than `most` ranges wait or are being compacted; never waits. Else the range's
- * dead bytes, which are counted, and seeks across its tombstones lead to it later. */
+/* Appends a range if fewer than `most` ranges wait or are being compacted; never waits. Else the
+ * thread finds the range later: by the range's dead bytes, which are counted, or by seeks across
+ * its tombstones. */
 void ldb_queue_offer(struct ldb *db, const struct ldb_dead *dead, unsigned int most);
 /* Returns once that range and all before it were compacted or given up. */
 void ldb_queue_wait(struct ldb *db, uint64_t number);
