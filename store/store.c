@@ -173,11 +173,6 @@ bool wcs_store_failed(struct wcs_store *store)
 	return store->engine.local != NULL && store->engine.local->failed(store->engine.db);
 }
 
-bool wcs_store_gone(struct wcs_store *store)
-{
-	return store->engine.local != NULL && store->engine.local->gone(store->engine.db);
-}
-
 int64_t wcs_store_created(const struct wcs_store *store)
 {
 	return store->created;

@@ -148,6 +148,11 @@ int wcs_store_space(struct wcs_store *store, struct wcs_space *space)
 	return rc;
 }
 
+bool wcs_store_gone(struct wcs_store *store)
+{
+	return store->engine.local != NULL && store->engine.local->gone(store->engine.db);
+}
+
 int wcs_store_room(struct wcs_store *store, uint64_t size)
 {
 	if (store->directory == NULL)
