@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """A session of Chromium, spoken to through chromedriver (W3C WebDriver)."""
 import json
+import os
 import urllib.error
 import urllib.request
 
-PATIENCE = 1800000  # milliseconds until an event that is waited for counts as missing
+PATIENCE = 1000 * int(os.environ["LIB_PATIENCE"])  # milliseconds (lib.sh)
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 CHROMIUM = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
             "--disable-background-networking", "--disable-component-update", "--disable-sync",

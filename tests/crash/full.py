@@ -20,7 +20,7 @@ import random
 import sys
 import time
 
-PATIENCE = int(os.environ.get("LIB_PATIENCE", 1800))  # seconds
+PATIENCE = int(os.environ["LIB_PATIENCE"])  # seconds (lib.sh)
 NUMBERS_MAX = 10**6
 
 

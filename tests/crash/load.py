@@ -35,7 +35,7 @@ EXT4_IOC_SHUTDOWN = 0x8004587D
 NOLOGFLUSH = 2
 AFTER_A_CUT = {errno.EIO, errno.EROFS, errno.ENOTCONN, errno.ECONNABORTED, errno.ENODEV}
 MIB = 1 << 20
-PATIENCE = int(os.environ.get("LIB_PATIENCE", 1800))  # seconds
+PATIENCE = int(os.environ["LIB_PATIENCE"])  # seconds (lib.sh)
 ENOUGH = 20  # acknowledged steps: more than check_rounds of crash.sh asks for
 
 

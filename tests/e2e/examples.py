@@ -225,7 +225,7 @@ LEFT = 'find ~ /mnt /srv -mindepth 1 -maxdepth 1 -printf "left: %p\\n"'
 # Unmounts the mounts that the page left; their servers end by themselves.
 UNMOUNT = r"""
 cd /
-for ((examples_i = 0; examples_i < ${LIB_PATIENCE:-1800} * 20; examples_i++)); do
+for ((examples_i = 0; examples_i < LIB_PATIENCE * 20; examples_i++)); do
 	[ -n "$(examples_mounts)" ] || break
 	examples_mounts | tac | while read -r place; do
 		umount "$(printf '%b' "$place")" 2>/dev/null
@@ -233,7 +233,7 @@ for ((examples_i = 0; examples_i < ${LIB_PATIENCE:-1800} * 20; examples_i++)); d
 	[ "$examples_i" = 0 ] || sleep 0.05
 done
 examples_mounts | sed 's/^/still mounted: /'
-for ((examples_i = 0; examples_i < ${LIB_PATIENCE:-1800} * 20; examples_i++)); do
+for ((examples_i = 0; examples_i < LIB_PATIENCE * 20; examples_i++)); do
 	examples_left=$(grep -lE '^Name:.(rowfs|fsck)' /proc/[0-9]*/status 2>/dev/null)
 	[ -n "$examples_left" ] || break
 	sleep 0.05

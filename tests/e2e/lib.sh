@@ -37,7 +37,9 @@ LIB_MOUNTS=()           # mountpoints, in the order in which they were mounted
 declare -A LIB_MOUNT_PID # mountpoint -> pid of the process that serves it, if we are its parent
 declare -A LIB_MOUNT_LOG # mountpoint -> file with its stderr
 LIB_PIDS=()             # other processes
-LIB_PATIENCE=${LIB_PATIENCE:-1800} # seconds until an event that is waited for counts as missing
+# Seconds until an event that is waited for counts as missing: the check fails by its name before the
+# runner ends the test (30 minutes).
+export LIB_PATIENCE=${LIB_PATIENCE:-600}
 LIB_SANITIZER='(ERROR|WARNING): (Address|Leak|Thread)Sanitizer|runtime error:'
 
 # Once: where python3 is a wrapper, that is slower than the program.
@@ -320,7 +322,6 @@ opens_store() {
 	within eval "find /proc/$1/fd -lname '*/data/*.log' 2>/dev/null | grep -q ."
 }
 export -f within opens_store
-export LIB_PATIENCE
 
 # files_open N: so many files of the mount $m are open, beside the metrics.
 files_open() {

@@ -93,7 +93,7 @@ def session(table, numbers, chance):
     seen, text, last = [[] for _ in range(WRITERS)], b"", None
     lines_left = chance.randrange(2000)
     while last is None or any(last[w] > after[w] + 1 and seen[w][-1:] < [last[w]] for w in range(WRITERS)):
-        if not select.select([fd], [], [], 1800)[0]:
+        if not select.select([fd], [], [], int(os.environ["LIB_PATIENCE"]))[0]:
             return f"no line: {seen} of {last}"
         text += os.read(fd, chance.choice([1, 100, 4096, 131072]))
         *lines, text = text.split(b"\n")
