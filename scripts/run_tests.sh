@@ -19,7 +19,8 @@
 # without a failed check, or that ran none, counts as one failure; so does what it leaves: a mount
 # or a file below its TMPDIR, or a process. What is left is cleaned away. A test has a TMPDIR and a
 # HOME of its own, and ROWFS_TEST_RUN in the environment of its processes. The TMPDIR of a unit test
-# is in memory (/dev/shm) where that has 2 GiB free: those tests sync often, and none cuts the power.
+# is in memory (/dev/shm) where that and the machine have 2 GiB free: they sync often, and none needs a
+# disk.
 #
 # A script that failed runs once more, alone, after all others. If it passes then, it counts as
 # passed, and a line "UNSTABLE name: check" at the end has the check that failed first. A third one
@@ -38,7 +39,7 @@ usage() {
 build=build
 jobs=1
 queue= # of a lane: the file that has the tests of all lanes, one on a line
-memory= # a directory for unit tests, in memory; of a lane, below that of all. None: they have $work
+memory= # a directory for unit tests, in memory; of a lane, below that of all. If empty, they use $work
 sanitized=
 limit=300
 while getopts b:j:m:q:st: option; do
@@ -103,15 +104,16 @@ trap 'stop 130' INT
 trap 'stop 143' TERM HUP
 trap 'rm -rf -- "$work" ${memory:+"$memory"}' EXIT
 
-# Makes $memory where /dev/shm has room for the files of some unit tests.
+# Makes $memory where /dev/shm and the memory have room for the files of some unit tests.
 make_memory() {
-	local type blocks size
+	local type blocks size available
 	if [ -n "$queue" ]; then
 		[ -z "$memory" ] || memory=$(mktemp -d "$memory/lane.XXXXXX")
 		return
 	fi
 	read -r type blocks size < <(stat -f -c '%T %a %S' /dev/shm 2>/dev/null)
-	if [ "$type" = tmpfs ] && ((blocks * size >= 2 << 30)); then
+	available=$(awk '$1 == "MemAvailable:" { print $2 }' /proc/meminfo) # KiB
+	if [ "$type" = tmpfs ] && ((blocks * size >= 2 << 30 && available >= 2 << 20)); then
 		memory=$(mktemp -d /dev/shm/rowfs-run.XXXXXX 2>/dev/null)
 	fi
 }
