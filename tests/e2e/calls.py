@@ -89,13 +89,14 @@ def child(call, *arguments):
 
 
 def output(*command):
-    """The bytes that a program, named by its path, prints."""
+    """The bytes that a program, named by its path, prints. It must succeed."""
     out, into = os.pipe()
     pid = os.posix_spawn(command[0], command, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, into, 1)])
     os.close(into)
     with os.fdopen(out, "rb") as pipe:
         text = pipe.read()
-    os.waitpid(pid, 0)
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    assert status == 0, f"{command[0]}: exit {status}"
     return text
 
 

@@ -105,10 +105,12 @@ coproc CONVERTER {
 				file.writelines(line + "\n" for line in lines)
 			print(flush=True)'
 }
-track_pid "$CONVERTER_PID"
+converter=$CONVERTER_PID # unset when it ends
+track_pid "$converter"
 exec {requests}>&"${CONVERTER[1]}" {answers}<&"${CONVERTER[0]}"
 
-# converted KIND: of stdin.
+# converted KIND: of stdin. In a pipeline, `die` ends only its subshell: each test checks at its end
+# that the converter runs.
 converted() {
 	local file=$TMP/.converted.$BASHPID
 	cat >"$file"

@@ -399,4 +399,6 @@ unmount_store "$TMP/m"
 
 check_eq "no scratch directory is left" "" "$(find "$TMPDIR_SCRATCH" -mindepth 1)"
 
+# shellcheck disable=SC2154 # fsck.sh sets it
+check "the converter did not end" kill -0 "$converter"
 finish

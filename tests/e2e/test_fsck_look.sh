@@ -170,4 +170,7 @@ if [ "$(id -u)" = 0 ]; then
 		[ "$store" = s ] || mv "$store" s
 	done
 fi
+
+# shellcheck disable=SC2154 # fsck.sh sets it
+check "the converter did not end" kill -0 "$converter"
 finish
