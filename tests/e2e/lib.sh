@@ -250,11 +250,20 @@ mount_store() {
 	die "rowfs did not mount: $(lib_tail "$log")"
 }
 
+# faketime_library: prints the path of libfaketime.
+faketime_library() {
+	local library
+	for library in {/usr/lib,/usr/local/lib}{,/*}{,/faketime}/libfaketimeMT.so.1; do
+		[ ! -e "$library" ] || break
+	done
+	[ -e "$library" ] || return
+	echo "$library"
+}
+
 # at_time "YYYY-MM-DD hh:mm:ss" COMMAND…: runs a command whose clock begins then.
 at_time() {
 	local library
-	library=$(find /usr/lib /usr/local/lib -name libfaketimeMT.so.1 2>/dev/null | head -n 1)
-	[ -n "$library" ] || die "there is no libfaketime"
+	library=$(faketime_library) || die "there is no libfaketime"
 	LD_PRELOAD=$library FAKETIME="@$1" DONT_FAKE_MONOTONIC=1 FAKETIME_DONT_FAKE_MONOTONIC=1 \
 		ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" "${@:2}"
 }

@@ -11,10 +11,7 @@ f=$m/t/row/f
 base=1700000000000000 # 2023-11-14 22:13:20
 
 # rowfs has the clock that set_clock sets. The store is $TMP/s.
-for library in {/usr/lib,/usr/local/lib}{,/*}{,/faketime}/libfaketimeMT.so.1; do
-	[ ! -e "$library" ] || break
-done
-[ -e "$library" ] || die "there is no libfaketime"
+library=$(faketime_library) || die "there is no libfaketime"
 mkdir "$TMP/programs"
 ln -s "$BUILD"/*.rowfs "$TMP/programs"
 cat >"$TMP/programs/rowfs" <<END
