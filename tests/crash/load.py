@@ -29,7 +29,7 @@ import time
 import model
 
 WORKERS = 4
-LONGEST = 3 if os.environ.get("ROWFS_FULL") else 1  # seconds until a cut
+LONGEST = 1 if os.environ.get("ROWFS_FULL", "0") in ("", "0") else 3  # seconds until a cut
 SCHEMA = '{"version":1,"tables":{"t":{"families":{"f":{},"g":"maxversions=2","n":{"type":"intsum"}}}}}'
 EXT4_IOC_SHUTDOWN = 0x8004587D
 NOLOGFLUSH = 2

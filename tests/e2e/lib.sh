@@ -207,6 +207,14 @@ model() {
 	"$python" -S "$LIB_DIR/model.py" "$@"
 }
 
+# rounds USUAL FULL: prints FULL where ROWFS_FULL is set and not 0, else USUAL. Either may be empty.
+rounds() {
+	case ${ROWFS_FULL:-0} in
+	0) echo "$1" ;;
+	*) echo "$2" ;;
+	esac
+}
+
 # need_fuse: in CI a machine without FUSE is a fault, elsewhere a reason to skip.
 need_fuse() {
 	[ -e /dev/fuse ] && return

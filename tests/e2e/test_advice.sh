@@ -195,7 +195,7 @@ check_eq "the fuzz corpora" 0 "$status"
 # ---- A table without a fault -----------------------------------------------------------------
 
 # Some of the packages that this machine knows, as the demo has them.
-((every = ${ROWFS_FULL:-0} ? 1 : 8))
+every=$(rounds 8 1)
 { apt-cache dumpavail 2>/dev/null || dpkg-query --status; } |
 	LC_ALL=C awk -v RS= -v ORS='\n\n' -v "every=$every" 'NR % every == 0' |
 	LC_ALL=C awk -f "$source/demo/packages.awk" >packages.jsonl

@@ -155,7 +155,7 @@ for to in .versions/u u; do
 	check_eq "rm -r left nothing" "" "$(find "$v/u" -mindepth 1)"
 	carry "rsync -a to $to" same t -- rsync -a "$v/t/" "$m/$to/"
 	carry "tar, pax, to $to" same t -- tar_copy pax "$v/t" "$m/$to"
-	for format in ustar gnu ${ROWFS_FULL:+v7 oldgnu}; do
+	for format in ustar gnu $(rounds "" "v7 oldgnu"); do
 		carry "tar, $format, to $to, of short names" same s -- tar_copy "$format" "$v/s" "$m/$to"
 	done
 done
@@ -216,7 +216,7 @@ empty u
 carry "cp -a of the plain tree" newest t -- cp -a "$m/t/." "$m/u"
 carry "tar, pax, of the plain tree" newest t -- tar_copy pax "$m/t" "$m/u"
 carry "tar, gnu, of the plain tree" newest t 1000000 -- tar_copy gnu "$m/t" "$m/u"
-for format in v7 oldgnu ${ROWFS_FULL:+ustar}; do
+for format in v7 oldgnu $(rounds "" ustar); do
 	carry "tar, $format, of the plain tree" newest s 1000000 -- tar_copy "$format" "$m/s" "$m/u"
 done
 low=$(date +%s%6N)

@@ -273,9 +273,9 @@ put "$m/pad/.design" '{"segments":[{"name":"n","codec":"pad","width":6},{"name":
 mkdir "$m/other" "$m/other/.families/f"
 put "$m/other/.design" '{"segments":[{"name":"n","codec":"reverse"},{"name":"at","codec":"reverse-time","unit":"s"}],
 	"salt":{"buckets":8,"segments":1}}'
-"$python" - "${ROWFS_FULL:+100000}" <<'EOF' >"$TMP/rows"
+"$python" - "$(rounds 20000 100000)" <<'EOF' >"$TMP/rows"
 import random, sys
-count = int(sys.argv[1] or 20000)
+count = int(sys.argv[1])
 for i in random.sample(range(count), count):
     print('{"key":"%d#2026-11-22T%02d:%02d:00Z","families":{"f":{"q":[{"ts":3,"value":"%d"},{"ts":2,"value":"b"}],'
           '"r":[{"ts":1,"value":"a"}]}}}' % (i // 1440, i % 1440 // 60, i % 60, i))

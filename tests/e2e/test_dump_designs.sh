@@ -185,7 +185,7 @@ fail_with "a table that is missing" 1 '^rowfs-load: in:2: table web: the store h
 old='{"tables":{"t":{"families":{"f":{}},"keys":{"segments":["device",{"name":"at","codec":"time","unit":"s"}]}}}}'
 new='{"tables":{"t":{"families":{"f":{}},"keys":{"segments":[{"name":"device","codec":"reverse"},
 	{"name":"at","codec":"reverse-time","unit":"s"}],"salt":{"buckets":16,"segments":1}}}}}'
-awk -v count="$([ -n "${ROWFS_FULL-}" ] && echo 100000 || echo 20000)" 'BEGIN {
+awk -v count="$(rounds 20000 100000)" 'BEGIN {
 	for (i = 0; i < count; i++)
 		printf "{\"key\":\"%d#2026-11-%02dT%02d:%02d:%02dZ\",\"families\":{\"f\":{\"q\":[{\"ts\":2,\"value\":\"b%d\"},{\"ts\":1,\"value\":\"a\"}]}}}\n",
 			i % 1000, 1 + i % 28, i % 24, i / 60 % 60, i % 60, i

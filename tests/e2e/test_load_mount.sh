@@ -130,7 +130,8 @@ wrong() {
 			echo "$writer $bad $message"
 	done
 }
-for ((round = 0; round < ${ROWFS_FULL:+1}10; round++)); do
+rounds=$(rounds 10 110)
+for ((round = 0; round < rounds; round++)); do
 	pids=()
 	for ((w = 0; w < 6; w++)); do
 		together "$w" >"said$w" &

@@ -101,7 +101,7 @@ check_eq "and is its timestamp" 2000000000000000 "$(ls "$f/touched@")"
 
 # ---- Many at once ----------------------------------------------------------------------------
 
-((acts = ${ROWFS_FULL:-0} ? 3000 : 400)) # of a process
+acts=$(rounds 400 3000) # of a process
 
 # race PROCESSES ACT…
 race() {

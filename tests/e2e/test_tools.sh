@@ -390,7 +390,7 @@ yields "rsync --remove-source-files to a directory moves out, all of it" "" \
 # meanwhile NAME WRITER GOOD COLUMN VERSIONS: Python reads the column while another process runs `writer`; each
 # text is `good`. In the end the column has so many versions. The writer calls turn(i) in its i-th round: there
 # are as many reads as a fifth of the rounds.
-((rounds = ${ROWFS_FULL:-0} ? 200 : 110)) # 22 reads or more
+rounds=$(rounds 110 200) # 22 reads or more
 meanwhile() {
 	check_eq "$1" "many reads, 0 bad" "$(python "
 import select
@@ -429,7 +429,7 @@ def good(text): return text == "".join("%d\n" % (i + 1) for i in range(text.coun
 head -c 5000 /dev/zero | tr '\0' 0 >"$f/race"
 meanwhile "a name that others are renamed over is always there, and whole" '
 def writer():
-    for i in range('$rounds'):
+    for i in range('"$rounds"'):
         turn(i)
         put(q + ".tmp", str(i % 10) * 5000)
         rename(q + ".tmp", q)' '

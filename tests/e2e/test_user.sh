@@ -12,7 +12,7 @@
 FINAL=permission
 own_mounts
 
-USER_TESTS=${USER_TESTS:-test_directories.sh test_tools.sh test_threads.sh ${ROWFS_FULL:+test_drafts.sh}}
+USER_TESTS=${USER_TESTS:-test_directories.sh test_tools.sh test_threads.sh $(rounds "" test_drafts.sh)}
 uid=$(id -u)
 place=$TMP
 cd "$place" || exit 1

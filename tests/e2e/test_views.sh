@@ -39,7 +39,7 @@ check_eq "each view" "$(printf '%s' '25 chains, 0 differ')" "$(views check "$t" 
 	.from/b .to/b .prefix/a a/.prefix/1 .from/% .first/3 .last/3 .first/0 .newest/0 .reverse .sample/0.5 '.key/a#.*' .has/f \
 	.has/.h .has/%2Eh .has/g:% .where/n:c=7 .family/n .columns/f:q,n '.column/q.*' '.value/v[12]' .newest/1 .at/3 .since/1970-01-02 \
 	.until/1970-01-01T00:00:01.000001Z)"
-chains=$([ -n "${ROWFS_FULL-}" ] && echo 300 || echo 100)
+chains=$(rounds 100 300)
 check_eq "random chains" "$chains chains, 0 differ" "$(views random "$t" "$TMP/rows" $families 1 "$chains")"
 
 # ---- Names ---------------------------------------------------------------------------------
