@@ -20,12 +20,13 @@ from webdriver import PATIENCE, Browser
 
 RIGHT, DOWN, LEFT, ENTER, ESCAPE = "\ue014", "\ue015", "\ue012", "\ue007", "\ue00c"
 HOT = "user#1234"
+LOOKS = 100
+CONSOLE = []  # messages of the pages that were looked at
 
 
 class Model:
-    def __init__(self, file):
-        with open(file, encoding="utf-8") as text:
-            self.scan = json.load(text)
+    def __init__(self, text):
+        self.scan = json.loads(text)
         self.ends = self.scan["endKeyStrings"]
         self.rows = [row["cols"] for row in self.scan["metrics"][0]["matrix"]["rows"]]
         self.start = datetime.datetime.fromisoformat(self.scan["startTime"].replace("Z", "+00:00"))
@@ -67,6 +68,11 @@ class Page:
         row, column, value = cell
         expect(value, self.model.rows[row][column])
         return row, column
+
+
+def read(file):
+    with open(file, encoding="utf-8") as text:
+        return text.read()
 
 
 def expect(got, wanted):
@@ -220,7 +226,7 @@ def light_and_dark(page):
 
 def quiet(page):
     """No errors, and no request of the page but that for itself."""
-    errors = [entry["message"] for entry in page.browser.log("browser") if entry["level"] != "INFO"]
+    errors = [entry["message"] for entry in CONSOLE + page.browser.log("browser") if entry["level"] != "INFO"]
     expect(errors, [])
     events = [json.loads(entry["message"])["message"] for entry in page.browser.log("performance")]
     sent = [event["params"] for event in events if event["method"] == "Network.requestWillBeSent"]
@@ -232,16 +238,24 @@ CHECKS = (title_and_words, pointing, hot_list, keyboard, click_copies, wheel_and
 
 
 def look(browser, url, file):
-    """Opens the page. A map in a mount is another one with each minute: returns the model of the page's."""
-    while True:
-        model = Model(file)
+    """Opens the page, and returns the model of the map that it shows.
+
+    The server makes a new map each minute. The kernel cuts a page at the size of the last map. If the map changed
+    meanwhile or the page is cut, this function opens the page again. The console's messages about a cut page are dropped.
+    """
+    for _ in range(LOOKS):
+        text = read(file)
+        CONSOLE.extend(browser.log("browser"))
         browser.open(url)
-        if Model(file).scan == model.scan:
-            return model
+        messages = browser.log("browser")
+        if read(file) == text and browser.text("#when"):  # which the script of a whole page fills
+            CONSOLE.extend(messages)
+            return Model(text)
+    raise AssertionError(f"the page was cut, or its map changed, {LOOKS} times")
 
 
 def main():
-    model, browser = Model(sys.argv[4]), Browser(sys.argv[1], sys.argv[2])
+    model, browser = None, Browser(sys.argv[1], sys.argv[2])
     try:
         for check in [check for check in CHECKS if check.__name__ in sys.argv[5:] or len(sys.argv) == 5]:
             try:

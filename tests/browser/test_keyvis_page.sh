@@ -31,7 +31,8 @@ cp "$heat/ops.json" "$TMP/ops.json"
 check "its paths work from the mountpoint" sh -c 'cd "$0" && xargs ls -d' "$m" \
 	< <(sed -n 's/^"paths":\(.*\),$/\1/p' "$TMP/copy.html" | jq -r '.[]' | sort -u)
 page copy "$TMP/copy.html" "$TMP/ops.json"
-# The bytes are of the same programs; these checks need the beginning, the middle and the end of them.
+# The server makes the copy and the page of the mount alike. These checks use the beginning, the middle and the end of the
+# page in the mount.
 page mount "$heat/ops.html" "$heat/ops.json" title_and_words pointing hot_list buttons quiet
 
 finish

@@ -17,6 +17,7 @@ import sys
 import time
 from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, LOCK_UN, flock, lockf
 
+PATIENCE = int(os.environ["LIB_PATIENCE"])  # seconds (lib.sh)
 OFD_GETLK, OFD_SETLK = 36, 37
 RO, WO, RW = os.O_RDONLY, os.O_WRONLY, os.O_RDWR
 
@@ -55,11 +56,14 @@ class Process:
     def asleep(self):
         """It has said that it is about to wait, and does, or has ended."""
         os.read(self.output, 1)
-        while True:
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
             with open("/proc/%d/stat" % self.pid) as stat:
                 if stat.read().rsplit(")", 1)[1].split()[0] in "SDZ":
                     return
             time.sleep(0.01)
+        self.send(signal.SIGKILL)
+        raise TimeoutError("a process that is to wait does not")
 
     def send(self, number):
         os.kill(self.pid, number)
