@@ -39,7 +39,7 @@ usage() {
 build=build
 jobs=1
 queue= # of a lane: the file that has the tests of all lanes, one on a line
-memory= # a directory for unit tests, in memory; of a lane, below that of all. If empty, they use $work
+memory= # a directory for unit tests, in memory; of a lane, below that of all. If empty, unit tests use $work
 sanitized=
 limit=300
 while getopts b:j:m:q:st: option; do

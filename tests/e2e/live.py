@@ -3,7 +3,7 @@
 
     live.py restarts TABLE SESSIONS   processes commit numbers, each to rows of its own, while readers of .changes
         come and go: each gets every commit from its open on, once, and in order.
-    live.py change TABLE STEPS        processes change the same rows in every way, so often each.
+    live.py change TABLE STEPS        processes change the same rows in every way. Each makes STEPS changes.
     live.py lost TABLE                a reader of .changes that begins to read behind more commits than are kept.
     live.py wait FILE READERS         many blocked readers; a look at the mount meanwhile.
 """

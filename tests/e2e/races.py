@@ -3,8 +3,8 @@
 
     races.py FAMILY ACTS PROCESSES ACT…
 
-Each process does so many acts, by chance: `write` and `edit` make a new version through a new open file, `read` and
-`map` read one, `move`, `remove` and `look` do as named. Every value tells its own length and sum, so
+Each process does ACTS acts, which it chooses at random: `write` and `edit` make a new version through a new open file,
+`read` and `map` read one, `move`, `remove` and `look` do as named. Every value tells its own length and sum, so
 a reader knows whether it is whole; a writer also asks for the size of its open file. Where names
 are removed or renamed, one such size of all may be another version's, or one read may see the end of the file where the
 next has its bytes (docs/semantics.md, Rare cases), and one act in 500 may meet a name that is another file's each time

@@ -281,9 +281,9 @@ SUITE_LEVELDB_STORE(test_a_large_table_is_sampled, 120)
 	free(text);
 }
 
-/* Tables of some 10,000 rows, 100,000 in the full run, whose keys have a form: of the number of the
- * row, divided, and of the number. The last 100 of so many rows have the other form, and values of
- * 3000 bytes. */
+/* Tables of 40,000 to 100,000 rows, 100,000 in the full run. The key has the form `form`, of the
+ * row's number divided by `divisor`, and of the number. The last 100 of each `every` rows have the
+ * form `other` and values of 3000 bytes. */
 static const struct sampled_case {
 	const char *rule, *form, *other;
 	int engine, divisor, every, value, rows; /* rows: in the usual run */
