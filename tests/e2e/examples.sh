@@ -7,6 +7,7 @@
 run_page() {
 	local line status=0 checks=$CHECKS failed=$FAILED
 	need_fuse
+	# shellcheck disable=SC2154 # lib.sh sets it
 	"$python" -S "$LIB_DIR/examples.py" "$BUILD" "$1" >"$TMP/.page" 2>"$TMP/.check" &
 	track_pid $!
 	wait $! || status=$?

@@ -145,12 +145,12 @@ renews() {
 
 # error NAME REGEX: the last line of the errors of the mount $m matches.
 error() {
-	local errors=()
-	mapfile -t errors <"$m/.rowfs/errors"
-	if [[ ${errors[*]: -1} =~ $2 ]]; then
+	local reasons=()
+	mapfile -t reasons <"$m/.rowfs/errors"
+	if [[ ${reasons[*]: -1} =~ $2 ]]; then
 		ok "$1"
 	else
-		not_ok "$1" "the last error is: ${errors[*]: -1}"
+		not_ok "$1" "the last error is: ${reasons[*]: -1}"
 	fi
 }
 

@@ -80,11 +80,11 @@ big() {
 	head -c "$1" /dev/zero | tr '\0' x
 	printf '"]}}}\n'
 }
-big 104857600 >big
-check "a value of 100 MiB" "$load" s big
-big 104857601 >big
-fail_with "a byte more" 1 '^rowfs-load: big:2: .*104857600' "$load" s big
-rm big
+big 104857600 >huge
+check "a value of 100 MiB" "$load" s huge
+big 104857601 >huge
+fail_with "a byte more" 1 '^rowfs-load: huge:2: .*104857600' "$load" s huge
+rm huge
 
 # ---- Where it stops --------------------------------------------------------------------------
 
