@@ -422,7 +422,7 @@ lib_matches() {
 	fi
 	while IFS= read -r line; do
 		[[ ! $line =~ $2 ]] || return 0
-	done <<<"$text"
+	done <<<"${text%$'\n'}" # which adds a newline
 	return 1
 }
 
