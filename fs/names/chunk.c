@@ -100,14 +100,6 @@ static struct child *last_child(enum node_kind kind, const unsigned char *stem, 
 	return child;
 }
 
-/* Are all names that begin with these bytes in the chunk that they stand for? */
-static bool is_full(struct wcs_slice chunk, unsigned char last)
-{
-	/* An ASCII byte is always a unit of its own. Another byte may complete a character, and so
-	 * change the spelling of the bytes before it. */
-	return last < 0x80 && room_left(chunk.data, chunk.len) == 0;
-}
-
 struct child *chunk_skip(bool descends, struct wcs_slice text, const struct chunk_name *name,
 			 enum node_kind kind, struct wcs_slice bytes, int *error)
 {
@@ -119,7 +111,9 @@ struct child *chunk_skip(bool descends, struct wcs_slice text, const struct chun
 
 	if (bytes.len <= len || descends || is_raw(shared))
 		return NULL;
-	if (away || !is_full(shared, stem[len - 1])) {
+	/* An ASCII byte is always a unit of its own. Another byte may complete a character, and so
+	 * change the spelling of the bytes before it. */
+	if (away || room_left(shared.data, shared.len) > 0 || stem[len - 1] >= 0x80) {
 		stem[len] = ((const unsigned char *)bytes.data)[len];
 		if (stem[len++] >= 0x80)
 			return NULL;
@@ -134,14 +128,17 @@ struct child *chunk_skip_memory(const struct chunk_name *name)
 {
 	struct wcs_slice chunk = {name->encoded, name->end};
 	unsigned char stem[SPELL_MAX];
-	size_t len = unescape(chunk, stem);
+	size_t len = unescape(chunk, stem), room = room_left(chunk.data, chunk.len);
+	/* Into a smaller room fits no escape, of three bytes. */
+	bool escape = room < 3 && name->encoded[name->end] == '%';
 	struct child *child;
 
-	if (len == 0 || !is_full(chunk, stem[len - 1]))
+	if (len == 0 || stem[len - 1] >= 0x80 || (room > 0 && !escape))
 		return NULL;
-	child = child_new(NODE_CHUNK, (struct wcs_slice){name->encoded, name->end + 1});
+	len = name->end + (room > 0);
+	child = child_new(NODE_CHUNK, (struct wcs_slice){name->encoded, len + 1});
 	if (child)
-		child->bytes[name->end] = (char)0xFF; /* no name has it */
+		child->bytes[len] = (char)0xFF; /* no name has it */
 	return child;
 }
 
