@@ -177,6 +177,27 @@ static void expect_state(const struct suite *s, int number, const char *when, ui
 	free(text);
 }
 
+/* LevelDB 1.23 writes on behind the half of a record that failed in its MANIFEST, where it moves a
+ * memtable into a table within a compaction. Such a store is opened after a repair, which keeps
+ * everything (docs/recovery.md). */
+static void open_again(struct suite *s, uint64_t at)
+{
+	char quarantine[300];
+	const struct wcs_check_options options = {.repair = true, .quarantine = quarantine};
+	struct wcs_check_result result;
+	struct wcs_fault fault = {.text = ""};
+
+	if (suite_try_open(s) == 0)
+		return;
+	ck_assert_msg(strstr(s->log, "/data/MANIFEST-") != NULL, "call %" PRIu64 ": open: %s", at,
+		      s->log);
+	printf("call %" PRIu64 ": %s\n", at, s->log);
+	snprintf(quarantine, sizeof(quarantine), "%s/quarantine", suite_directory());
+	suite_remove(quarantine);
+	ck_assert_msg(wcs_store_check(s->path, &options, &result, &fault) == 0, "%s", fault.text);
+	ck_assert_msg(suite_try_open(s) == 0, "call %" PRIu64 ": repaired: %s", at, s->log);
+}
+
 /* Runs the operations with a call that fails. Returns whether there was such a call. */
 static bool run_with_fault(struct suite *s, const struct mode *mode, uint64_t at)
 {
@@ -210,7 +231,7 @@ static bool run_with_fault(struct suite *s, const struct mode *mode, uint64_t at
 		expect_state(s, number, "at once", at);
 	disarm();
 	suite_shut(s);
-	SUITE_OK(suite_try_open(s));
+	open_again(s, at);
 	expect_state(s, number, "opened again", at);
 	SUITE_OK(set(s->table, "row", "late", 1, 10));
 	SUITE_OK(wcs_store_sync(s->store));
