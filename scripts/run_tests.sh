@@ -313,8 +313,9 @@ judge_unstable() {
 set -m
 export CK_VERBOSITY=normal
 unset XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME # they are below HOME
-# Once: where python3 is a wrapper, that is slower than the program.
-python=$(python3 -c 'import sys; print(sys.executable)') || exit 1
+# Found once, also for the tests: where python3 is a wrapper, that is slower than the program.
+python=${ROWFS_PYTHON:-$(python3 -c 'import sys; print(sys.executable)')} || exit 1
+export ROWFS_PYTHON=$python
 build=$(realpath -m "$build")
 [ -z "$sanitized" ] || sanitizer_options
 make_memory

@@ -57,12 +57,12 @@ bury_mount() {
 
 # load ARGUMENT…: load.py.
 load() {
-	"$python" "$CRASH_DIR/load.py" "$@"
+	"$python" -S "$CRASH_DIR/load.py" "$@"
 }
 
 # full ARGUMENT…: full.py.
 full() {
-	"$python" "$CRASH_DIR/full.py" "$@"
+	"$python" -S "$CRASH_DIR/full.py" "$@"
 }
 
 # sync_mount MOUNTPOINT: makes all of it durable.

@@ -16,7 +16,7 @@ FAULTY=(env "LD_PRELOAD=$BUILD/crash/fault.so" "ROWFS_FAULT=$control"
 	"ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0")
 
 fault() {
-	python3 "$CRASH_DIR/fault.py" "$@"
+	"$python" -S "$CRASH_DIR/fault.py" "$@"
 }
 
 # mount_faulty: mounts with a disk that can fail.

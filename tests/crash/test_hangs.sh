@@ -75,7 +75,7 @@ find_server() {
 
 # load NUMBER running|waiting: hangs.py; clients is its pid.
 load_notices() {
-	"${as[@]}" "$python" bin/hangs.py "$m" "$server" $((seed + $1)) "$2" &
+	"${as[@]}" "$python" -S bin/hangs.py "$m" "$server" $((seed + $1)) "$2" &
 	clients=$!
 }
 

@@ -9,7 +9,7 @@
 . "$(dirname "$0")/crash.sh"
 need_fuse
 
-check "the model takes what may be there, and finds what may not" python3 -B "$CRASH_DIR/model_test.py"
+check "the model takes what may be there, and finds what may not" "$python" -S "$CRASH_DIR/model_test.py"
 kills=${1:-${ROWFS_ROUNDS:-6}}
 seed=${2:-$RANDOM$RANDOM}
 store=$TMP/store

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """System calls that no shell has, for `call` and `python` of lib.sh.
 
-    calls.py call CODE ARGUMENT…  runs CODE with these names; prints "ok", or the errno that ended it
-    calls.py run CODE ARGUMENT…   the same without "ok"
+    module calls call CODE ARGUMENT…  runs CODE with these names; prints "ok", or the errno that ended it
+    module calls run CODE ARGUMENT…   the same without "ok"
 
 The arguments are the list a, the first one q, the second us if it is a number."""
 import errno
@@ -27,10 +27,12 @@ class Later:
         return getattr(self._loaded, name)
 
 
-ctypes, json, signal, subprocess, tempfile, threading = (
-    Later(lambda name=name: __import__(name))
-    for name in ("ctypes", "json", "signal", "subprocess", "tempfile", "threading")
-)
+def later(*names):
+    return [Later(lambda name=name: __import__(name)) for name in names]
+
+
+ctypes, json, signal, subprocess, tempfile, threading = later(
+    "ctypes", "json", "signal", "subprocess", "tempfile", "threading")
 libc = Later(lambda: ctypes.CDLL(None, use_errno=True))
 NOREPLACE, EXCHANGE = 1, 2
 MIB = 1 << 20
@@ -121,13 +123,14 @@ class Looker:
         return json.loads(self.answers.readline())
 
 
-a = sys.argv[3:]
-q = a[0] if a else None
-us = int(a[1]) if len(a) > 1 and a[1].lstrip("-").isdigit() else None
-if __name__ == "__main__":
+def main(kind, code, *arguments):
+    names = globals()
+    names["a"] = a = list(arguments)
+    names["q"] = a[0] if a else None
+    names["us"] = int(a[1]) if len(a) > 1 and a[1].lstrip("-").isdigit() else None
     try:
-        exec(sys.argv[2])
-        if sys.argv[1] == "call":
+        exec(code, names)
+        if kind == "call":
             print("ok")
     except OSError as fault:
         print(errno.errorcode[fault.errno])

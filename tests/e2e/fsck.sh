@@ -276,7 +276,7 @@ taken() {
 # time; its output is in `asked`, its exit code in $status.
 ask() {
 	status=0
-	python3 - "$fsck" s "$1" "${2:-0}" >asked 2>&1 <<'END' || status=$?
+	"$python" -S - "$fsck" s "$1" "${2:-0}" >asked 2>&1 <<'END' || status=$?
 import os, pty, sys, time
 program, store, answer, seconds = sys.argv[1:]
 pid, fd = pty.fork()

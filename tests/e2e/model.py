@@ -2,27 +2,28 @@
 """The expected form of rows as names in a mount, as lines of JSON and as CSV, by docs/semantics.md
 and Python's json, base64 and csv alone: tests compare two things that do not share a line of code.
 
-    model.py tree DIRECTORY FAMILY…   a line for each cell below a table's directory, sorted: key,
+    model tree DIRECTORY FAMILY…   a line for each cell below a table's directory, sorted: key,
         family, qualifier, timestamp, size and digest of the value; below /.versions all cells,
         elsewhere the newest ones
-    model.py random SEED COUNT PREFIX prints COUNT lines of rows below PREFIX, full of any bytes
-    model.py cells FILE               prints each cell of the lines in FILE, in one order
-    model.py ordered FILE             fails unless keys ascend, columns do, and versions descend
-    model.py dump SEED DIR TS         writes DIR/in (lines for rowfs-load) and DIR/want (the dump of
+    model random SEED COUNT PREFIX prints COUNT lines of rows below PREFIX, full of any bytes
+    model cells FILE               prints each cell of the lines in FILE, in one order
+    model ordered FILE             fails unless keys ascend, columns do, and versions descend
+    model dump SEED DIR TS         writes DIR/in (lines for rowfs-load) and DIR/want (the dump of
         them); no timestamp is above TS
-    model.py random_csv SEED FILE     writes a CSV of random fields for the families f and g
-    model.py csv FILE                 prints the cells of a CSV as cbt import takes it, a line each
-    model.py fit FILE                 prints the rows of a dump's table t, without cells that CSV cannot have
-    model.py newest FILE              prints the newest values of a dump's only table, as csv does
+    model random_csv SEED FILE     writes a CSV of random fields for the families f and g
+    model csv FILE                 prints the cells of a CSV as cbt import takes it, a line each
+    model fit FILE                 prints the rows of a dump's table t, without cells that CSV cannot have
+    model newest FILE              prints the newest values of a dump's only table, as csv does
 """
 import base64
-import csv
-import hashlib
 import json
 import os
-import random
 import re
 import sys
+
+from calls import later
+
+csv, hashlib, random = later("csv", "hashlib", "random")  # which few commands need
 
 sys.setrecursionlimit(20000)
 
@@ -335,7 +336,7 @@ def print_tree(directory, *families):
         sys.exit("model: %.200s" % error)
 
 
-if __name__ == "__main__":
+def main(command, *arguments):
     {"tree": print_tree, "random": print_random, "cells": print_cells, "ordered": ordered,
      "dump": write_dump, "random_csv": write_csv, "csv": print_csv,
-     "fit": print_fit, "newest": print_newest}[sys.argv[1]](*sys.argv[2:])
+     "fit": print_fit, "newest": print_newest}[command](*arguments)

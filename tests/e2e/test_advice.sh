@@ -142,7 +142,7 @@ wide() {
 }
 check_eq "100,001 columns as people write them" "many-columns 100001" \
 	"$(wide '"%.0f":"some"' 100000 | "$advise" --json - | jq -r '"\(.rule) \(.evidence.value)"')"
-check_eq "12 MiB as Python writes them" "row-10mib 12582913" "$(python3 -c 'import json
+check_eq "12 MiB as Python writes them" "row-10mib 12582913" "$("$python" -S -c 'import json
 print(json.dumps({"key": "a", "families": {"f": {str(i): "x" * 2**20 for i in range(12)} | {"y": "x"}}}))' |
 	"$advise" --json - | jq -r '"\(.rule) \(.evidence.value)"')"
 fail_with "a long line that is wrong" 1 'standard input:2: x: a row has only ' \

@@ -25,7 +25,7 @@ SCHEMA='{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
 programs=$BUILD
 
 bounds() {
-	"$python" "$LIB_DIR/bounds.py" "$@" 2>&1
+	"$python" -S "$LIB_DIR/bounds.py" "$@" 2>&1
 }
 
 # of FIELD: of the serving process, KiB.
@@ -97,7 +97,7 @@ check_eq "a long prefix is listed" $((ROWS + 2)) "$(list)"
 list >"$TMP/beside" &
 pid=$!
 check_eq "by another program" "$ROWS" \
-	"$("$python" -c 'import os, sys; print(sum(1 for _ in os.scandir(sys.argv[1])))' "$m/t/p")"
+	"$("$python" -S -c 'import os, sys; print(sum(1 for _ in os.scandir(sys.argv[1])))' "$m/t/p")"
 wait $pid
 check_eq "beside another" $((ROWS + 2)) "$(cat "$TMP/beside")"
 check_eq "its keys are read" "$ROWS" "$(wc -l <"$m/t/p/.keys")"

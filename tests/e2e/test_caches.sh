@@ -110,11 +110,11 @@ unmount_store "$m"
 # ---- Views of other processes -----------------------------------------------------------------
 
 new_mount "$schema"
-for scenario in $(python3 "$caches" --list); do
+for scenario in $("$python" -S "$caches" --list); do
 	check_eq "$scenario is seen at once" "$scenario" \
-		"$("$python" "$caches" "$m" t "$scenario" 0 2>&1)"
+		"$("$python" -S "$caches" "$m" t "$scenario" 0 2>&1)"
 	check_eq "$scenario, while others look" "$scenario" \
-		"$("$python" "$caches" "$m" t "$scenario" 0.3 3 2>&1)"
+		"$("$python" -S "$caches" "$m" t "$scenario" 0.3 3 2>&1)"
 done
 
 # ---- Waits --------------------------------------------------------------------------------------

@@ -137,7 +137,7 @@ check "and are ignored" test "$(stat -c %Y "$m/t/row")" != 5
 
 # Each open file of a name that was removed or replaced has no link and an inode number of its own,
 # and the new file of the name has the name's; a version has one for each of its values.
-check_eq "open files of names that went" "" "$(python3 - "$m/t" <<'END'
+check_eq "open files of names that went" "" "$("$python" -S - "$m/t" <<'END'
 import itertools, os, sys
 os.chdir(sys.argv[1])
 FLAGS = {"read": os.O_RDONLY, "write": os.O_WRONLY, "both": os.O_RDWR}

@@ -9,7 +9,7 @@
 export ASAN_OPTIONS=${ASAN_OPTIONS:-}:quarantine_size_mb=1
 
 live() {
-	"$python" "$LIB_DIR/live.py" "$@"
+	"$python" -S "$LIB_DIR/live.py" "$@"
 }
 
 families='"f":{},"n":"maxversions=2","i":{"type":"intsum"},"h":{"type":"inthll"}'

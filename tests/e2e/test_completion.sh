@@ -175,7 +175,7 @@ check_eq "none of them was run" "" "$(find . -name ran)"
 
 # typed LINE: the line that an interactive bash makes of LINE and the key Tab.
 typed() {
-	python3 - "$1" <<'PYTHON'
+	"$python" -S - "$1" <<'PYTHON'
 import os, pty, sys
 pid, fd = pty.fork()
 if pid == 0:

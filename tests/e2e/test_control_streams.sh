@@ -268,7 +268,7 @@ END
 	mkfifo "$TMP/end"
 	exec 8<>"$TMP/end"
 	for user in 1001 1002 1003 1004; do
-		python3 "$TMP/hold.py" "$m" "$user" <"$TMP/end" >"$TMP/held.$user" 8>&- &
+		"$python" -S "$TMP/hold.py" "$m" "$user" <"$TMP/end" >"$TMP/held.$user" 8>&- &
 		track_pid $!
 		within test -s "$TMP/held.$user"
 	done

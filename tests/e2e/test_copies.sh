@@ -68,7 +68,7 @@ tar_copy() {
 	tar -C "$from" --format="$format" -cf - . | tar -C "$to" -xf - "$@"
 }
 
-PYTHONPATH=$LIB_DIR "$python" - "$TMP" <<'PYTHON' >"$TMP/rows" || die "making rows"
+PYTHONPATH=$LIB_DIR "$python" -S - "$TMP" <<'PYTHON' >"$TMP/rows" || die "making rows"
 import random, sys
 from model import *
 

@@ -157,7 +157,7 @@ hash() {
 }
 # salted BUCKETS KEY…: the keys, each with the hash of its first segment before it.
 salted() {
-	"$python" -c 'import sys
+	"$python" -S -c 'import sys
 for key in sys.argv[2:]:
     h = 0xcbf29ce484222325
     for b in key.split("#")[0].encode(): h = (h ^ b) * 0x100000001b3 % 2**64
@@ -273,7 +273,7 @@ put "$m/pad/.design" '{"segments":[{"name":"n","codec":"pad","width":6},{"name":
 mkdir "$m/other" "$m/other/.families/f"
 put "$m/other/.design" '{"segments":[{"name":"n","codec":"reverse"},{"name":"at","codec":"reverse-time","unit":"s"}],
 	"salt":{"buckets":8,"segments":1}}'
-"$python" - "$(rounds 20000 100000)" <<'EOF' >"$TMP/rows"
+"$python" -S - "$(rounds 20000 100000)" <<'EOF' >"$TMP/rows"
 import random, sys
 count = int(sys.argv[1])
 for i in random.sample(range(count), count):

@@ -15,7 +15,7 @@ cd "$TMP" || exit 1
 # ---- Random rows -----------------------------------------------------------------------------
 
 mkdir random mnt
-"$python" "$LIB_DIR/keys.py" rows 5 "${ROWFS_KEYS:-300}" random || die "no model"
+"$python" -S "$LIB_DIR/keys.py" rows 5 "${ROWFS_KEYS:-300}" random || die "no model"
 make_store s "$(cat random/schema.json)"
 check "random rows of four designs can be loaded" "$load" s random/rows
 "$dump" s >got
@@ -40,7 +40,7 @@ for table in web ids; do
 		check "$table as CSV from $from" bash -c "'$dump' --csv $from $table >$table.$from.csv"
 	done
 	check "is the same" cmp $table.s.csv $table.mnt.csv
-	"$python" -c 'import csv; [print(row[0]) for row in list(csv.reader(open(0, errors="replace", newline="")))[2:]]' <$table.s.csv >keys
+	"$python" -S -c 'import csv; [print(row[0]) for row in list(csv.reader(open(0, errors="replace", newline="")))[2:]]' <$table.s.csv >keys
 	check "the keys are shown ones" cmp keys <("$dump" s $table | jq -r 'select(.key).key')
 	check ".raw has the stored keys, with their salts" cmp random/$table.stored \
 		<("$dump" --view .raw s $table | jq -r 'select(.key).key')

@@ -12,7 +12,7 @@ FINAL=data
 dump=$BUILD/rowfs-dump
 load=$BUILD/rowfs-load
 model() {
-	"$python" "$LIB_DIR/large_rows.py" "$@"
+	"$python" -S "$LIB_DIR/large_rows.py" "$@"
 }
 cd "$TMP" || exit 1
 
@@ -31,7 +31,7 @@ unmount_store m
 check "the store gives the same lines" bash -c "'$dump' s | cmp - dumped"
 # Its last line begins with older cells of a column, of which CSV has the newest.
 check "a row of several lines is one record of CSV" bash -c "
-	'$dump' --csv s t | tr -d '\"' | cmp - <('$python' '$LIB_DIR/large_rows.py' csv)"
+	'$dump' --csv s t | tr -d '\"' | cmp - <('$python' -S '$LIB_DIR/large_rows.py' csv)"
 rm -r s
 make_store copy
 check "what is dumped can be loaded" "$load" copy dumped

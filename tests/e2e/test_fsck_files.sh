@@ -8,7 +8,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/fsck.sh"
 
-"$python" - <<'END' || die "no rows"
+"$python" -S - <<'END' || die "no rows"
 import base64, json, random
 
 def write(name, rows):
@@ -350,7 +350,7 @@ done
 
 # Told to end while it copies a table of many pieces before a hole of 1 TiB, it ends at once.
 fresh
-read -r status size < <("$python" - "$fsck" "$table" <<'END'
+read -r status size < <("$python" -S - "$fsck" "$table" <<'END'
 import glob, os, signal, subprocess, sys
 with open('s/data/' + sys.argv[2], 'r+b') as file:
     for at in range(1, 20000):
@@ -375,7 +375,7 @@ fresh
 cells s >/dev/null
 d flip .ldb 10000
 mount_store s "$TMP/m"
-read -r good bad wrong < <("$python" - "$TMP/m/t" <<'END'
+read -r good bad wrong < <("$python" -S - "$TMP/m/t" <<'END'
 import errno, sys
 counts = {'good': 0, 'bad': 0, 'wrong': 0}
 for part in 'ab':

@@ -31,7 +31,7 @@ check "a program that uses it makes one" test "$(cells s | wc -l)$(ls s/LOCK)" =
 # locked KIND RELEASE COMMAND…: runs it while another process holds such a lock, as docs/format.md has it, until it
 # waits or to the end.
 locked() {
-	"$python" -c 'import fcntl, subprocess, sys
+	"$python" -S -c 'import fcntl, subprocess, sys
 lock = open("s/LOCK", "r+")
 fcntl.lockf(lock, getattr(fcntl, sys.argv[1]) | fcntl.LOCK_NB)
 command = subprocess.Popen(sys.argv[3:])

@@ -9,7 +9,6 @@ RUN=$ROOT/scripts/run_tests.sh
 mkdir "$TMP/in" "$TMP/bin" "$TMP/build"
 ln -s "$BUILD"/*rowfs "$TMP/build/" # the runner remembers names in the directory of the programs
 export S=1000.$$ # seconds that nobody else sleeps, with a digit behind them
-PATH=${python%/*}:$PATH # python3 may be a wrapper, which the runner and lib.sh would start for each test
 
 # program NAME: makes a test out of stdin.
 program() {

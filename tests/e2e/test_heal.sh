@@ -96,7 +96,7 @@ for signal in TERM INT HUP; do
 	pid=$(mount_pid m)
 	log=$(mount_log m)
 	mkdir -p "$f"
-	python3 open.py "$f" "$TMP/open" "$TMP/go" >said 2>&1 &
+	"$python" -S open.py "$f" "$TMP/open" "$TMP/go" >said 2>&1 &
 	holder=$!
 	track_pid "$holder"
 	check "files are open" within test -e open
@@ -188,7 +188,7 @@ check "and ends without it" within nothing_runs
 if [ "$(id -u)" = 0 ]; then
 	# dead TYPE SOURCE: a mount of that type on m, whose server has gone.
 	dead() {
-		python3 - "$1" "$2" "$TMP/m" <<'PYTHON'
+		"$python" -S - "$1" "$2" "$TMP/m" <<'PYTHON'
 import ctypes, os, sys
 libc = ctypes.CDLL(None, use_errno=True)
 fd = os.open("/dev/fuse", os.O_RDWR)

@@ -178,7 +178,7 @@ def follow(fd, names, size, changed):
 def others(directory, kind):
     random.seed(5)
     names = stays(directory, kind)
-    others = [subprocess.Popen([sys.executable] + sys.argv[:2] + ["churn", directory, kind])
+    others = [subprocess.Popen([sys.executable, "-S"] + sys.argv[:2] + ["churn", directory, kind])
               for _ in range(2)]
     changed = [0, 0]
     try:
@@ -233,12 +233,12 @@ PYTHON
 
 # keys COMMAND ARGUMENT…
 keys() {
-	"$python" "$TMP/keys.py" "$LIB_DIR" "$@" 2>&1 | tail -n 1
+	"$python" -S "$TMP/keys.py" "$LIB_DIR" "$@" 2>&1 | tail -n 1
 }
 
 N=20000
-make_store "$TMP/s" "$("$python" "$TMP/keys.py" "$LIB_DIR" schema)"
-"$python" "$TMP/keys.py" "$LIB_DIR" rows >"$TMP/rows"
+make_store "$TMP/s" "$("$python" -S "$TMP/keys.py" "$LIB_DIR" schema)"
+"$python" -S "$TMP/keys.py" "$LIB_DIR" rows >"$TMP/rows"
 awk -v n=$N 'BEGIN {
 	print "{\"table\":\"many\"}"
 	for (i = 0; i < n; i++)

@@ -246,7 +246,7 @@ answered() {
 	sed -nE 's/^rowfs_request_duration_seconds_count\{operation="([a-z_]*)"\} (.*)/\1 \2/p' "$m/.rowfs/metrics"
 }
 answered | sort >"$TMP/before"
-traced "$python" -c '
+traced "$python" -S -c '
 import os, sys
 t = sys.argv[1]
 for i in range(300):
@@ -261,7 +261,7 @@ for kind in write readdir rename unlink create; do
 	check_eq "one line for each $kind" "$(join -a 2 -e 0 -o 0,1.2,2.2 "$TMP/before" "$TMP/after" | awk -v "k=$kind" '$1 == k { print $3 - $2 }')" \
 		"$(jq -r .operation "$TMP/lines" | grep -cx "$kind")"
 done
-check_eq "the names of a move, a fifo and links" "a b c d" "$(traced "$python" -c '
+check_eq "the names of a move, a fifo and links" "a b c d" "$(traced "$python" -S -c '
 import os, sys
 os.chdir(sys.argv[1])
 open("a", "w").close()

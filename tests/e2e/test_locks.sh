@@ -13,7 +13,7 @@ plain=$TMP/plain # a directory that is not of the mount
 # run CODE PATH…: see locks.py.
 run() {
 	rm -f "$TMP"/gate.*
-	"$python" "$LIB_DIR/locks.py" "$@" 2>&1
+	"$python" -S "$LIB_DIR/locks.py" "$@" 2>&1
 }
 
 # says NAME EXPECTED CODE [PATH]

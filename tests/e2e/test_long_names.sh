@@ -30,7 +30,7 @@ repeat() {
 make_store "$TMP/s" '{"version":1,"tables":{"t":{"families":{"f":{},"g":{}}}}}'
 
 # The rows to load, and the tree that the mount must show of them.
-PYTHONPATH=$LIB_DIR "$python" - "$TMP" <<'PYTHON' >"$TMP/rows" || die "making rows"
+PYTHONPATH=$LIB_DIR "$python" -S - "$TMP" <<'PYTHON' >"$TMP/rows" || die "making rows"
 import random, sys
 from model import *
 

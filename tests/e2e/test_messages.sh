@@ -153,7 +153,7 @@ refused "a table that has families" /u 'the table has rows or families; "table" 
 refused "a time of before the older version" /t/row/f/q "the time must be later than the next older version's" \
 	touch -d "@$((${older##*/} / 1000000 - 100))" m/t/row/f/q
 refused "a time of before 1970" /t/row/f/q "a timestamp lies between the years 1970 and 294247" touch -d 1969-12-31 m/t/row/f/q
-python3 -c 'print({"tables": {"n%d" % i: {} for i in range(998)}})' | tr "'" '"' >m/.rowfs/schema.json
+"$python" -S -c 'print({"tables": {"n%d" % i: {} for i in range(998)}})' | tr "'" '"' >m/.rowfs/schema.json
 refused "one table too many" /more "the store has 1000 tables, the maximum" mkdir m/more
 check "is not a file too many" grep -q 'No space left' .err
 refused "nor by the schema" /.rowfs/schema.json "table more: a store holds at most 1000 tables" \

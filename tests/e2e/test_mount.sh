@@ -90,7 +90,7 @@ check "the store is free" "$BUILD/rowfs-load" s /dev/null
 
 # held COMMAND…: runs it while the store is open in a process without a mount.
 held() {
-	python3 -c 'import fcntl, subprocess, sys
+	"$python" -S -c 'import fcntl, subprocess, sys
 lock = open("s/LOCK", "r+")
 fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 sys.exit(subprocess.call(sys.argv[1:]))' "$@"
@@ -325,7 +325,7 @@ fi
 rm -f got
 # A shell hides the error of a close: open and write refuse.
 FINAL=data
-fail_with "removed, it has no mknod" 1 'Input/output error' "$python" -c 'import os; os.mknod("m/t/row/f/node")'
+fail_with "removed, it has no mknod" 1 'Input/output error' "$python" -S -c 'import os; os.mknod("m/t/row/f/node")'
 check_eq "the errors say why, and where" "/t/row/f/node: $removed" "$(tail -n 1 m/.rowfs/errors | cut -d ' ' -f 2-)"
 for write in 'echo v >m/t/row/f/q' 'echo v >m/t/row/f/moved' 'echo v >>m/t/row/f/moved' 'cp file m/t/row/f/q' 'touch m/t/row/f/q' \
 	'echo "{\"key\":\"k\",\"families\":{\"f\":{\"q\":\"v\"}}}" >m/t/.rows'; do

@@ -141,7 +141,7 @@ for page in pages:
                     print(f"{page}: {part}")
 PYTHON
 check_eq "no page explains an error that there is not" "" \
-	"$(python3 "$TMP/diagnostics.py" "$source" "$man"/* 2>&1)"
+	"$("$python" -S "$TMP/diagnostics.py" "$source" "$man"/* 2>&1)"
 
 # ---- Other pages, and installing -------------------------------------------------------------
 

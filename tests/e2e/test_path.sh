@@ -132,7 +132,7 @@ check_eq "without a salt" 4097 "$("$path" --store s --stored plain "${most}aaa" 
 
 # Random keys, full of bytes that have no shown form, and of times at the limits.
 mkdir random
-"$python" "$LIB_DIR/keys.py" random 21 "${ROWFS_KEYS:-1000}" random || die "no model"
+"$python" -S "$LIB_DIR/keys.py" random 21 "${ROWFS_KEYS:-1000}" random || die "no model"
 for table in plain web times ids; do
 	for form in path stored; do
 		option=--$form

@@ -10,7 +10,7 @@ need_fuse
 
 # landlock: does the kernel have it? Its version is asked for by the number of the call.
 landlock() {
-	python3 -c 'import ctypes, sys
+	"$python" -S -c 'import ctypes, sys
 sys.exit(ctypes.CDLL(None).syscall(444, None, ctypes.c_size_t(0), ctypes.c_uint32(1)) <= 0)'
 }
 
@@ -53,7 +53,7 @@ unplant() {
 }
 # rows: more than the engine keeps in memory.
 rows() {
-	python3 -c 'for i in range(400):
+	"$python" -S -c 'for i in range(400):
     print("""{"key":"r%d","families":{"f":{"q":"%s"}}}""" % (i, "%d" % (i * 7919 % 1000) * 30000))'
 }
 if landlock; then

@@ -108,7 +108,7 @@ race() {
 	local processes=$1
 	shift
 	check_eq "$processes processes: $*" ok \
-		"$(python3 "$(dirname "$0")/races.py" "$m/t/row$((row++))/f" "$acts" "$processes" "$@" 2>>"$TMP/acts")"
+		"$("$python" -S "$(dirname "$0")/races.py" "$m/t/row$((row++))/f" "$acts" "$processes" "$@" 2>>"$TMP/acts")"
 }
 
 row=1

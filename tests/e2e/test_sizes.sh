@@ -194,7 +194,7 @@ smbclient|no|smbclient //127.0.0.1/rowfs -p "$smb_port" -N -c "get \"${f#"$m"/}\
 
 # py CODE: Python with the paths f and o.
 py() {
-	"$python" -c "import mmap, pathlib, shutil, sys, tarfile; f, o = sys.argv[1:]; $1" "$f" "$o"
+	"$python" -S -c "import mmap, pathlib, shutil, sys, tarfile; f, o = sys.argv[1:]; $1" "$f" "$o"
 }
 
 # The form that always works: the file comes through a pipe. Programs that name files get a copy.

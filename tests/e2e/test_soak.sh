@@ -12,7 +12,7 @@ FINAL=data
 seconds=${ROWFS_SOAK:-0}
 seed=${ROWFS_SEED:-$RANDOM}
 soak() {
-	"$python" "$LIB_DIR/soak.py" "$m" "$TMP" "$@" 2>&1
+	"$python" -S "$LIB_DIR/soak.py" "$m" "$TMP" "$@" 2>&1
 }
 
 echo "ROWFS_SEED=$seed ROWFS_SOAK=$seconds"

@@ -75,7 +75,7 @@ least=("$((seconds / rounds))" 0)
 ((seconds > 0)) || least=(0 150)
 for ((round = 1; round <= rounds; round++)); do
 	check "round $round: values of all sizes come and go" \
-		"$python" "$LIB_DIR/space.py" "$s" "$m" "${least[@]}" "$disk" $((seed + round))
+		"$python" -S "$LIB_DIR/space.py" "$s" "$m" "${least[@]}" "$disk" $((seed + round))
 	cat "$TMP/.check"
 	if ((round % 2)); then
 		unmount_store "$m"

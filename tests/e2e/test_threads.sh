@@ -17,7 +17,7 @@ serves() {
 		"others are served
 those that do not wait: {0}
 those that waited: {0}
-rows that are left: as many" "$("$python" "$LIB_DIR/bounds.py" waiters "$m" 100 2>&1)"
+rows that are left: as many" "$("$python" -S "$LIB_DIR/bounds.py" waiters "$m" 100 2>&1)"
 	check "much is written, $1" sh -c 'mkdir -p "$0/t/much/f" && for i in 1 2 3 4 5 6 7 8; do
 		head -c 6000000 /dev/zero >"$0/t/much/f/q$i" || exit 1; done' "$m"
 	check_eq "and read" 48000000 "$(cat "$m"/t/much/f/* | wc -c)"

@@ -44,7 +44,7 @@ lines '{"table":"t"}' '{"key":"fam","families":{"loc":{"q":["x"]},".hid":{"q":["
 # Writes row JSON to the first file and, for each cell, its path and its value to the second. The
 # value is the cell's address in hexadecimal.
 
-PYTHONPATH=$LIB_DIR "$python" - "$TMP/awkward" "$TMP/expected" <<'PYTHON' || die "no rows"
+PYTHONPATH=$LIB_DIR "$python" -S - "$TMP/awkward" "$TMP/expected" <<'PYTHON' || die "no rows"
 import random, sys
 from model import encode, row_line
 

@@ -11,7 +11,7 @@ new_mount '{"version":1,"tables":{"t":{"families":{"f":{},"g":{},".h":{},"n":{"t
 t=$m/t families=f,g,.h,n
 
 views() {
-	"$python" "$LIB_DIR/views.py" "$@" 2>&1
+	"$python" -S "$LIB_DIR/views.py" "$@" 2>&1
 }
 
 # reason NAME REGEX: the last line of the errors matches.
@@ -143,9 +143,9 @@ refused "unlink" rm -f "$v/$file"
 refused "rmdir" rmdir "$v/d"
 refused "rm -r" rm -r "$v/a"
 refused "a rename" mv "$v/$file" "$v/$file.new"
-refused "a rename out of it" "$python" -c 'import os, sys; os.rename(*sys.argv[1:])' "$v/$file" "$t/$file.new"
-refused "a rename into it" "$python" -c 'import os, sys; os.rename(*sys.argv[1:])' "$t/$file" "$v/$file.new"
-refused "a directory's rename into it" "$python" -c 'import os, sys; os.rename(*sys.argv[1:])' "$t/a" "$v/new"
+refused "a rename out of it" "$python" -S -c 'import os, sys; os.rename(*sys.argv[1:])' "$v/$file" "$t/$file.new"
+refused "a rename into it" "$python" -S -c 'import os, sys; os.rename(*sys.argv[1:])' "$t/$file" "$v/$file.new"
+refused "a directory's rename into it" "$python" -S -c 'import os, sys; os.rename(*sys.argv[1:])' "$t/a" "$v/new"
 refused "a link" ln "$t/$file" "$v/new"
 refused "a symlink" ln -s x "$v/new"
 refused "mknod" mkfifo "$v/new"
@@ -199,7 +199,7 @@ check_eq "the answer to a question that is no prefix" "z#5" "$(cat "$t/.where/f:
 check_eq "head closes a stream" 1 "$(head -n 1 "$t/.reverse/.keys" | wc -l)"
 check_eq ".splits of a small table" '' "$(cat "$t/.splits" "$t/.from/a/.splits" "$t/a/.splits")"
 
-"$python" -c '
+"$python" -S -c '
 for i in range(10000):
     name = "l" * 300 if i % 4 == 0 else "/%"
     print("{\"key\":\"p%d#%s%05d%%00\",\"families\":{\"f\":{\"q\":[{\"ts\":1,\"value\":\"%s\"}]}}}" % (
@@ -261,7 +261,7 @@ check_eq "a table's view" r "$(cd "$m/gone/.newest/1" && ls && echo 'table gone'
 # ---- Long reads ----------------------------------------------------------------------------
 
 # A read of it all, with an expression that matches nothing, takes 7 s of processor time or more.
-"$python" -c '
+"$python" -S -c '
 for i in range(12000):
     print("{\"key\":\"%05d\",\"families\":{\"f\":{\"q\":[{\"ts\":1,\"value\":\"%s\"}]}}}" % (i, "a" * 24))
 ' >"$m/slow/.rows"
