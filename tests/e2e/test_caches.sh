@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 # The kernel's caches: that it keeps entries, and that no other process ever sees a state before a
 # change, by any way to change something.
+#
+#   ROWFS_FULL=1   three times as many rounds of changes while others look or wait (environment)
 
 . "$(dirname "$0")/lib.sh"
 export TMP
@@ -114,19 +116,18 @@ for scenario in $("$python" -S "$caches" --list); do
 	check_eq "$scenario is seen at once" "$scenario" \
 		"$("$python" -S "$caches" "$m" t "$scenario" 0 2>&1)"
 	check_eq "$scenario, while others look" "$scenario" \
-		"$("$python" -S "$caches" "$m" t "$scenario" 0.3 3 2>&1)"
+		"$("$python" -S "$caches" "$m" t "$scenario" "$(rounds 0.1 0.3)" 3 2>&1)"
 done
 
 # ---- Waits --------------------------------------------------------------------------------------
 
-# Each of these runs in a loop of its own, until the time is over. Errors from meeting each other
-# are no fault; a loop that does not come to an end is.
-end=$((SECONDS + 4))
-d=$m/t/x
+# Each of these runs in a loop of its own, until the versions were made so often. Errors from meeting each
+# other are no fault; a loop that does not come to an end is.
+d=$m/t/x times=$(rounds 40 120)
 loops=()
 run() {
 	(
-		while ((SECONDS < end)); do
+		until [ -e "$TMP/over" ]; do
 			"$@"
 		done
 	) >/dev/null 2>&1 &
@@ -139,7 +140,6 @@ make_versions() {
 	done
 	echo new >"$d/f/q"
 }
-run make_versions
 run rm -r "$d/f/q@"
 run rm -r "$m/.versions/t/x/f/q@"
 run rmdir "$d/f/q@" "$m/.versions/t/x/f/q@" "$m/.versions/t/x/f" "$d/f"
@@ -152,6 +152,12 @@ run rm -rf "$d"
 run grep -r . "$d"
 run cat "$d/f/q" "$d/f/q@/4"
 run sed -i s/n/m/ "$d/f/q"
+for ((i = 0; i < times; i++)); do
+	make_versions 2>"$TMP/made"
+done &
+loops+=($!)
+within ended $!
+touch "$TMP/over"
 stuck=0
 for pid in "${loops[@]}"; do
 	track_pid "$pid"
