@@ -19,8 +19,9 @@
 # without a failed check, or that ran none, counts as one failure; so does what it leaves: a mount
 # or a file below its TMPDIR, or a process. What is left is cleaned away. A test has a TMPDIR and a
 # HOME of its own, and ROWFS_TEST_RUN in the environment of its processes. The TMPDIR of a unit test
-# is in memory (/dev/shm) where that and the machine have 2 GiB free: they sync often, and none needs a
-# disk.
+# is in memory (/dev/shm) where that and the machine have 2 GiB free, and that of an end-to-end test
+# where they have 8: they sync often, and none needs a disk. The long runs of end-to-end tests
+# (ROWFS_FULL, ROWFS_BOUNDS, ROWFS_SOAK, -s) are on a disk.
 #
 # A script that failed runs once more, alone, after all others. If it passes then, it counts as
 # passed, and a line "UNSTABLE name: check" at the end has the check that failed first. A third one
@@ -39,12 +40,14 @@ usage() {
 build=build
 jobs=1
 queue= # of a lane: the file that has the tests of all lanes, one on a line
-memory= # a directory for unit tests, in memory; of a lane, below that of all. If empty, unit tests use $work
+memory= # a directory in memory; of a lane, below that of all. If empty, tests use $work
+e2e=    # end-to-end tests use it, as unit tests do
 sanitized=
 limit=300
-while getopts b:j:m:q:st: option; do
+while getopts b:ej:m:q:st: option; do
 	case $option in
 	b) build=$OPTARG ;;
+	e) e2e=yes ;;
 	j) jobs=$OPTARG ;;
 	m) memory=$OPTARG ;;
 	q) queue=$OPTARG ;;
@@ -102,20 +105,22 @@ stop() {
 }
 trap 'stop 130' INT
 trap 'stop 143' TERM HUP
-trap 'rm -rf -- "$work" ${memory:+"$memory"}' EXIT
+trap 'rm -rf --one-file-system -- "$work" ${memory:+"$memory"}' EXIT
 
-# Makes $memory where /dev/shm and the memory have room for the files of some unit tests.
+# Makes $memory where /dev/shm and the memory have room for the files of some unit tests; sets $e2e where
+# they have room for those of end-to-end tests.
 make_memory() {
-	local type blocks size available
+	local type blocks size available free
 	if [ -n "$queue" ]; then
 		[ -z "$memory" ] || memory=$(mktemp -d "$memory/lane.XXXXXX")
 		return
 	fi
 	read -r type blocks size < <(stat -f -c '%T %a %S' /dev/shm 2>/dev/null)
 	available=$(awk '$1 == "MemAvailable:" { print $2 }' /proc/meminfo) # KiB
-	if [ "$type" = tmpfs ] && ((blocks * size >= 2 << 30 && available >= 2 << 20)); then
-		memory=$(mktemp -d /dev/shm/rowfs-run.XXXXXX 2>/dev/null)
-	fi
+	[ "$type" = tmpfs ] || return
+	free=$(((blocks * size >> 10) < available ? blocks * size >> 10 : available))
+	((free >= 2 << 20)) && memory=$(mktemp -d /dev/shm/rowfs-run.XXXXXX 2>/dev/null) || return
+	((free < 8 << 20)) || [ "${ROWFS_FULL:-0}${ROWFS_BOUNDS-}${ROWFS_SOAK-}$sanitized" != 0 ] || e2e=yes
 }
 
 # Leaks are found by tracing the process, which not every machine allows.
@@ -195,7 +200,7 @@ report() {
 run_test() {
 	local test=$1 again=${2-} status=0 word=PASS good=0 bad=0 why='' remains cpu='?' wall='?' how=killed
 	tmp=$work/tmp
-	[[ $test == *.sh ]] || tmp=${memory:-$work}/tmp
+	[[ $test == *.sh && ! (-n $e2e && $test == *e2e/test_*) ]] || tmp=${memory:-$work}/tmp
 	mkdir "$tmp" "$home"
 	rm -f "$spent"
 	HOME=$home TMPDIR=$tmp BUILD=$build ROWFS_TEST_RUN=$run/ \
@@ -257,7 +262,7 @@ run_lane() {
 # A lane that ended without its counts is a failure.
 run_lanes() {
 	local options=(-b "$build" -q "$work/queue" -t "$limit") lane good bad left ended=0
-	[ -z "$memory" ] || options+=(-m "$memory")
+	[ -z "$memory" ] || options+=(-m "$memory" ${e2e:+-e})
 	printf '%s\n' "$@" >"$work/queue"
 	for ((lane = 0; lane < jobs; lane++)); do
 		TMPDIR=$work "$0" "${options[@]}" &
