@@ -172,7 +172,7 @@ one_rule() {
 on_disk "one rule for all writes" 128 one_rule
 on_disk "a disk that is filled again and again" 150 press_disk
 on_disk "copies on a full disk" 64 copy_on_full_disk
-disks=("64 files 200000" "64 rows 4000")
+disks=("64 files 200000" "64 rows $(rounds 12000 4000)")
 [ -z "$(rounds "" full)" ] || disks+=("64 rows 1000" "300 files 1500000" "300 rows 100000")
 for one in "${disks[@]}"; do
 	read -r mib kind size <<<"$one"

@@ -16,7 +16,7 @@
 
 . "$(dirname "$0")/lib.sh"
 
-FILES=20000 ROWS=200000 VALUE=32 STREAMS=200 BETWEEN=128 HOSTILE=24 MIXED=60 VERSIONS=400000
+FILES=20000 ROWS=200000 VALUE=16 STREAMS=200 BETWEEN=128 HOSTILE=24 MIXED=40 VERSIONS=400000
 if [ "${ROWFS_BOUNDS:-}" = full ]; then
 	FILES=1000000 ROWS=10000000 VALUE=100 STREAMS=200 BETWEEN=8192 HOSTILE=200 MIXED=400 VERSIONS=4000000
 fi
@@ -219,7 +219,7 @@ check_eq "with few descriptors some are refused, and nothing is lost" \
 	"$(bounds writers "$m" 150 1100)"
 check_eq "all are served when they are free again" \
 	$'refused: none\nclosed: all\nwrong: 0\nthere: as many\nsome were written' \
-	"$(rm -r "$m/t/files" && bounds writers "$m" 20 2048)"
+	"$(rm -r "$m/t/files" && bounds writers "$m" 20 512)"
 end
 
 # ---- Threads ---------------------------------------------------------------------------------
@@ -284,9 +284,9 @@ check_eq "two hostile lines at once" "EFBIG EFBIG" "$(cat "$TMP"/send? | paste -
 unfinished() {
 	{ bounds unfinished "$m" "$@" | head -n 1; } 2>/dev/null # it kills itself
 }
-check_eq "unfinished lines are 1 GiB at most" "ENOMEM kept" "$(unfinished 6 255)"
+check_eq "unfinished lines are 1 GiB at most" "ENOMEM kept" "$(unfinished 5 255)"
 check "says why" sh -c 'tail -n 1 "$0" | grep -q unfinished' "$errors"
-check_eq "and go with who wrote them" "kept" "$(unfinished 2 255)"
+check_eq "and go with who wrote them" "kept" "$(unfinished 1 100)"
 check_eq "nothing of all that is there" "meanwhile row" \
 	"$(find "$m/t" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort | paste -sd ' ')"
 peak "memory while hostile text comes" $((CACHE + 48 + 2560))

@@ -3,7 +3,7 @@
 # The kernel's caches: that it keeps entries, and that no other process ever sees a state before a
 # change, by any way to change something.
 #
-#   ROWFS_FULL=1   three times as many rounds of changes while others look or wait (environment)
+#   ROWFS_FULL=1   more rounds of changes while others look or wait (environment)
 
 . "$(dirname "$0")/lib.sh"
 export TMP
@@ -123,7 +123,7 @@ done
 
 # Each of these runs in a loop of its own, until the versions were made so often. Errors from meeting each
 # other are no fault; a loop that does not come to an end is.
-d=$m/t/x times=$(rounds 40 120)
+d=$m/t/x times=$(rounds 20 120)
 loops=()
 run() {
 	(

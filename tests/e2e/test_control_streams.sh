@@ -76,7 +76,7 @@ check "cmp" cmp "$TMP/some" "$s"
 for command in 'cat $f' 'cp $f $to; cat $to' 'dd if=$f of=$to bs=10007 status=none; cat $to' \
 	'dd if=$f of=$to bs=4M status=none; cat $to' 'wc -l <$f' 'wc -c <$f' 'head -n 5 $f' 'tail -n 5 $f' 'tail -c 1000 $f' \
 	'tail -n +7990 $f' 'grep -n 007123 $f' 'sed -n 700p $f' 'sed 700q $f' 'awk "END { print NR }" $f' 'less $f' \
-	'sort -u $f' 'cut -c 9-18 $f' 'perl -ne "END { print $. }" $f' 'jq -r .key $f' 'jq -rn "input | .key" $f'; do
+	'sort -u -S 1M $f' 'cut -c 9-18 $f' 'perl -ne "END { print $. }" $f' 'jq -r .key $f' 'jq -rn "input | .key" $f'; do
 	check_eq "$command" "$(f=$TMP/some to=$TMP/copy bash -c "$command || echo failed" | md5sum)" \
 		"$(f=$s to=$TMP/copy bash -c "$command || echo failed here" | md5sum)"
 done

@@ -290,8 +290,8 @@ check "$N columns" cmp "$TMP/all_columns" <(entries "$m/wide/r/f")
 check "$N columns, with their attributes" cmp <(sed 's/^/-rw-r--r-- /' "$TMP/all_columns") \
 	<(find "$m/wide/r/f" -type f -printf '%M %f\n' | sort -k 2)
 check "$N cells of one column, newest first" cmp <(seq $N -1 1) <(entries "$m/wide/r/f/h@")
-check_eq "globs meet each, and the values are the right ones" 199990000 "$(cd "$m/wide/r/f" &&
-	perl -e '$n += do { open my $f, "<", $_; <$f> } for glob "q*"; print $n')"
+check_eq "globs meet each, and the values are the right ones" 20000,39998000 "$(cd "$m/wide/r/f" &&
+	perl -e 'my @all = glob "q*"; $n += do { open my $f, "<", $_; <$f> } for glob "q?[45]*"; print @all . ",$n"')"
 check "/.versions lists as many" cmp "$TMP/segments" <(entries "$m/.versions/many/p")
 check "and of columns" cmp <(sed 's/$/@/' "$TMP/all_columns") <(entries "$m/.versions/wide/r/f")
 check_eq "find meets each file below 2,000 rows" 2000 "$(find "$m/many/p"/k18* "$m/many/p"/k19* \
@@ -376,8 +376,8 @@ rm -r "$m/wide/back"
 # ---- Removed -----------------------------------------------------------------------------------
 
 mkdir -p "$m/wide/busy/f"
-(cd "$m/wide/busy/f" && head -n 3000 "$TMP/columns" | perl -ne 'chomp; open my $f, ">", $_ or die; print $f $_')
-yields "rm -r of a row with 3,000 columns leaves the other" r 'entries "$m/wide"' rm -r "$m/wide/busy"
+(cd "$m/wide/busy/f" && head -n 1500 "$TMP/columns" | perl -ne 'chomp; open my $f, ">", $_ or die; print $f $_')
+yields "rm -r of a row with 1,500 columns leaves the other" r 'entries "$m/wide"' rm -r "$m/wide/busy"
 check "rm -r of 1,000 rows" bash -c "cd '$m/deep/a' && rm -r 00*"
 check_eq "leaves the others" 19000 "$(entries "$m/deep/a" | wc -l)"
 

@@ -99,7 +99,7 @@ rmdir "$m/new"
 check "an open file stays" grep -q '"u"' <(cat <&4)
 exec 4<&-
 check_eq "listed meanwhile, each table that stays is there once" "ok" "$(python '
-mount, view = a
+mount, view, times = a
 tables = [f"k{i:03}" + "-" * 40 for i in range(120)]
 for table in tables:
     os.mkdir(f"{mount}/{table}")
@@ -113,7 +113,7 @@ stay = [table for i, table in enumerate(tables) if i % 3]
 assert len(seen) == len(set(seen)), "a name came twice"
 assert set(stay) <= set(seen), set(stay) - set(seen)
 def change():
-    for i in range(100):
+    for i in range(int(times)):
         os.mkdir(f"{mount}/l{i % 7}"); os.rmdir(f"{mount}/l{i % 7}")
 thread = threading.Thread(target=change)
 thread.start()
@@ -124,7 +124,7 @@ while thread.is_alive():
         error(os.stat, f"{view}/{name}/ops.json")
 for table in stay + ["a000", "zz"]:
     os.rmdir(f"{mount}/{table}")
-print("ok")' "$m" "$K")"
+print("ok")' "$m" "$K" "$(rounds 30 100)")"
 lists "and no other is left" "$K" t u Z-1.x
 
 # ---- Options ---------------------------------------------------------------------------------

@@ -162,7 +162,9 @@ for name, flags in [(n, f) for n in ("failed", "failed@/5", "failed-new", "faile
     fd = os.open(name, flags | os.O_CREAT)
     if not flags & os.O_APPEND and not flags & os.O_SYNC:
         os.write(fd, b"good")
-    if flags & os.O_APPEND:
+    if flags & os.O_APPEND and flags & os.O_RDWR:
+        os.ftruncate(fd, 100 * MIB)
+    elif flags & os.O_APPEND:
         os.write(fd, b"x" * (100 * MIB - (8 if was else 0)))
     got = after(fd)
     if got != ["EFBIG"] * 3 + ["ok"] + ["EFBIG"] * 2:
