@@ -79,7 +79,10 @@ struct suite {
 		suite_close(&suite);                                                               \
 	}                                                                                          \
 	static void name(struct suite *s)
-#define SUITE_STORES(name, seconds)	   SUITE_ON(name, SUITE_MEMORY, SUITE_ALL, seconds)
+#define SUITE_STORES(name, seconds) SUITE_ON(name, SUITE_MEMORY, SUITE_ALL, seconds)
+/* A test of large values: on the engine in memory and on LevelDB; on all with ROWFS_FULL=1. */
+#define SUITE_HEAVY_STORES(name, seconds)                                                          \
+	SUITE_ON(name, SUITE_MEMORY, (int)suite_rounds(SUITE_ENGINES, SUITE_ALL), seconds)
 #define SUITE_LEVELDB_STORE(name, seconds) SUITE_ON(name, SUITE_LEVELDB, 1, seconds)
 
 /* The paragraph of the contract that the tests below it check: a failed one prints it. */
@@ -211,7 +214,7 @@ char *suite_pattern(size_t len, unsigned int seed);
 /* A number of the environment. */
 uint64_t suite_setting(const char *name, uint64_t otherwise);
 /* The first, for `make test`; the second, for `make nightly`, where ROWFS_FULL is in the
- * environment. Each property is checked on each engine with both. */
+ * environment. Each property is checked on each engine with both, but for SUITE_HEAVY_STORES. */
 uint64_t suite_rounds(uint64_t usual, uint64_t full);
 /* The next number of a sequence that starts with *state. */
 uint32_t suite_random(uint64_t *state);

@@ -354,7 +354,7 @@ SUITE_STORES(seek, 10)
 }
 
 /* The warning comes with each reading of the row, not with its writing, and names no key. */
-SUITE_STORES(heavy_row, 60)
+SUITE_HEAVY_STORES(heavy_row, 60)
 {
 	const size_t size = WCS_ROW_WARN / 10;
 	char *value = malloc(size);

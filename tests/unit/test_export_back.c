@@ -77,7 +77,7 @@ static const char *form(struct suite *s, const char *row)
 	return is_text ? "text" : "base64";
 }
 
-SUITE_STORES(large_values, 60)
+SUITE_HEAVY_STORES(large_values, 60)
 {
 	const struct wcs_slice emoji = SUITE_BYTES("\xf0\x9f\x98\x80");
 	const struct wcs_slice half = SUITE_BYTES("\xf0\x9f\x98");
@@ -245,7 +245,7 @@ SUITE_STORES(lines_of_small_rows, 60)
 }
 
 /* Values in pieces, and a line longer than the stream's buffer. */
-SUITE_STORES(lines_of_large_values, 60)
+SUITE_HEAVY_STORES(lines_of_large_values, 60)
 {
 	char *value = suite_pattern(150000, 1);
 	struct cell cells[] = {{"a", "a", "q", 2, value}, {"a", "a", "q", 1, "small"},

@@ -561,7 +561,7 @@ SUITE_LOOP(test_interrupted, COUNT(damages) * 3, 240)
 	if (all)
 		damage_expect(damage_all);
 	ck_assert_int_le(damage_lost(true) + damage_lost(false), BLOCK_CELLS);
-	for (n = 0; interrupted; n += (int)suite_rounds(3, 1)) {
+	for (n = 0; interrupted; n += (int)suite_rounds(5, 1)) {
 		ck_assert_int_lt(n, CALLS_MAX);
 		damage("%s", commands);
 		interrupted = ways[_i % 3](n + 1, mended);

@@ -285,15 +285,15 @@ SUITE_LEVELDB_STORE(test_readers_see_all_or_nothing, 120)
 /* Each delete steps over the tombstones of those before it, until their range is compacted. */
 SUITE_LEVELDB_STORE(test_deletes_in_descending_order, 120)
 {
-	enum { ROWS = 16000 };
+	const int rows = (int)suite_rounds(8000, 16000);
 	struct wcs_stats stats = {.compactions = 0};
 	char name[16];
 
-	for (int i = 0; i < ROWS; i++) {
+	for (int i = 0; i < rows; i++) {
 		snprintf(name, sizeof(name), "r%05d", i);
 		suite_set(s->table, name, "f", "q", 1, "v");
 	}
-	for (int i = ROWS; i-- > 0;) {
+	for (int i = rows; i-- > 0;) {
 		snprintf(name, sizeof(name), "r%05d", i);
 		suite_delete_row(s->table, name);
 	}

@@ -53,7 +53,7 @@ SUITE_STORES(test_append, 10)
 	suite_expect(s->table, "r/f/q@1000002=abcd r/f/q@1000001=abcd r/f/q@1000000=ab ");
 }
 
-SUITE_STORES(test_append_over_the_limit, 60)
+SUITE_HEAVY_STORES(test_append_over_the_limit, 60)
 {
 	char *bytes = suite_pattern(WCS_VALUE_MAX, 1);
 	struct wcs_slice large = {bytes, WCS_VALUE_MAX};
@@ -69,7 +69,7 @@ SUITE_STORES(test_append_over_the_limit, 60)
 }
 
 /* The size of the resulting value counts, not that of the appended piece. */
-SUITE_STORES(test_append_warns_of_the_whole_value, 30)
+SUITE_HEAVY_STORES(test_append_warns_of_the_whole_value, 30)
 {
 	const size_t piece = 6u << 20;
 	char *bytes = suite_pattern(piece, 4);
