@@ -72,6 +72,9 @@ run=${ROWFS_TEST_RUN:-}/$(basename "$work")
 net=$((limit > 1800 ? limit : 1800))
 limiter=0 # pid of the limit.py that the test runs under
 lanes=()  # pids
+limited='import sys
+sys.path[0] = sys.argv.pop(1)
+import limit' # its compiled form is kept; that of a program never is
 sanitizer='(ERROR|WARNING): (Address|Leak|Thread)Sanitizer|runtime error:'
 
 # Prints at most 20 lines of stdin, and how many there are more.
@@ -83,9 +86,9 @@ some() {
 clean() {
 	if [ -e "$spent" ]; then
 		sed 1d "$spent" | some
+	else # somebody killed limit.py
+		grep -lsaF "ROWFS_TEST_RUN=$run/" /proc/[0-9]*/environ | cut -d / -f 3 | xargs -r kill -KILL 2>/dev/null
 	fi
-	# Processes are left here only if somebody killed limit.py.
-	grep -lsaF "ROWFS_TEST_RUN=$run/" /proc/[0-9]*/environ | cut -d / -f 3 | xargs -r kill -KILL 2>/dev/null
 	find "$tmp" -mindepth 1 -maxdepth 1 -printf 'left behind: %p\n' 2>/dev/null | some
 	rm -rf --one-file-system -- "$tmp" "$home"
 }
@@ -204,7 +207,7 @@ run_test() {
 	mkdir "$tmp" "$home"
 	rm -f "$spent"
 	HOME=$home TMPDIR=$tmp BUILD=$build ROWFS_TEST_RUN=$run/ \
-		"$python" -S -E "$here/limit.py" "$limit" "$net" "${tmp%/tmp}" "$spent" "$test" </dev/null >"$log" 2>&1 9>&- &
+		"$python" -S -c "$limited" "$here" "$limit" "$net" "${tmp%/tmp}" "$spent" "$test" </dev/null >"$log" 2>&1 9>&- &
 	limiter=$!
 	wait "$limiter" 2>/dev/null || status=$?
 	limiter=0
@@ -322,6 +325,10 @@ unset XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME # they are bel
 python=${ROWFS_PYTHON:-$(python3 -c 'import sys; print(sys.executable)')} || exit 1
 export ROWFS_PYTHON=$python
 build=$(realpath -m "$build")
+if [ -w "$build" ]; then # as in lib.sh
+	unset PYTHONDONTWRITEBYTECODE
+	export PYTHONPYCACHEPREFIX=$build/python
+fi
 [ -z "$sanitized" ] || sanitizer_options
 make_memory
 if [ -n "$queue" ]; then

@@ -255,8 +255,8 @@ mount_store() {
 	local store=$1 mountpoint=$2 log pid
 	shift 2
 	need_fuse
-	mkdir -p "$mountpoint" || die "cannot make $mountpoint"
-	mountpoint=$(realpath "$mountpoint")
+	[ -d "$mountpoint" ] || mkdir -p "$mountpoint" || die "cannot make $mountpoint"
+	mountpoint=$(cd -P -- "$mountpoint" && pwd)
 	log=$TMP/${mountpoint##*/}.log
 	"$BUILD/rowfs" -f "$@" "$store" "$mountpoint" </dev/null >"$log" 2>&1 &
 	pid=$!
@@ -304,17 +304,22 @@ track_pid() {
 
 # mount_pid MOUNTPOINT, mount_log MOUNTPOINT: the process and the log of a mount of mount_store.
 mount_pid() {
-	printf '%s\n' "${LIB_MOUNT_PID[$(realpath -ms "$1")]-}"
+	local place
+	lib_place "$1"
+	printf '%s\n' "${LIB_MOUNT_PID[$place]-}"
 }
 mount_log() {
-	printf '%s\n' "${LIB_MOUNT_LOG[$(realpath -ms "$1")]-}"
+	local place
+	lib_place "$1"
+	printf '%s\n' "${LIB_MOUNT_LOG[$place]-}"
 }
 
 # unmount_store MOUNTPOINT: unmounts. A failed check is: the mount cannot be undone, the process
 # does not end in time with status 0, a sanitizer reported something.
 unmount_store() {
-	local mountpoint
-	mountpoint=$(realpath -ms "$1")
+	local place mountpoint
+	lib_place "$1"
+	mountpoint=$place
 	for ((i = 0; i < LIB_PATIENCE * 20; i++)); do
 		lib_mounted "$mountpoint" || break
 		fusermount3 -u "$mountpoint" 2>"$TMP/.unmount" && break
@@ -451,6 +456,12 @@ lib_alive() {
 	[[ $value != Z* ]]
 }
 
+# Sets place to the mountpoint as mount_store knows it, which most callers write so.
+lib_place() {
+	place=$1
+	[ -n "${LIB_MOUNT_PID[$place]+known}" ] || place=$(realpath -ms "$1")
+}
+
 # Prints the places of the mount table, as they are.
 lib_mount_table() {
 	local place
@@ -494,7 +505,7 @@ lib_served() {
 		return 0
 	fi
 	wait "$pid" 2>/dev/null || status=$?
-	if grep -qE "$LIB_SANITIZER" "$log"; then
+	if lib_matches "$log" "$LIB_SANITIZER"; then
 		not_ok "rowfs on $mountpoint" "a sanitizer's report"
 		cat "$log"
 	elif ((status != 0)); then
