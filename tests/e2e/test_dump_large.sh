@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: MIT
 #
 # A row of more text than a line of rowfs-dump has: rowfs-load takes its dump, of a store and of a
-# mount, into a store. large_rows.py makes the row: a value of 43 MiB whose every byte takes six,
+# mount, into a store. large_rows.py makes the row: a value of 22 MiB whose every byte takes six,
 # then a column of two versions of 49 MiB, which are base64, and two small ones, then another
 # column.
+#
+#   ROWFS_FULL=1   the first value has 43 MiB, more than a mount takes in a line (environment)
 
 . "$(dirname "$0")/lib.sh"
 FINAL=data
