@@ -237,19 +237,6 @@ mount_store packages.db m -o table=packages
 check_eq "with -o table=T it is about that table alone" '# table packages' "$(grep '^#' m/.rowfs/advice | cut -d : -f 1)"
 unmount_store m
 
-# Traffic of six hours (tests/unit/heat.c): the advice names what the heat map shows.
-while read -r name finding; do
-	check "$name: its traffic is counted" "$BUILD/e2e/keyvis" "$name" "$name.db"
-	check_eq "$name: its advice" "$finding" "$("$advise" --json "$name.db" |
-		jq -r 'select(.rule | startswith("hot-")) | "\(.rule) \(.evidence.keys[0])"' | sed 's/^hot-end event#.*/hot-end event/')"
-done <<'TABLE'
-hot-row    hot-row user#1234
-hot-prefix hot-prefix tenant17#order
-sequential hot-end event
-scans
-even
-TABLE
-
 # ---- Pages -----------------------------------------------------------------------------------
 
 anchors=$(sed -n 's/^##* //p' "$source/docs/row-keys.md" | tr '[:upper:] ' '[:lower:]-' | tr -d '`:,.')

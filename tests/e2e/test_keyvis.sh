@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Heat maps of five known patterns of traffic on real stores: every format is valid, names the
-# pattern, and shows it. Then those of a mount whose keys are hostile.
+# pattern, and shows it, and rowfs-advise names the same. Then those of a mount whose keys are hostile.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -63,6 +63,12 @@ names() {
 	done
 }
 
+# advises NAME FINDING: at the end of the traffic, rowfs-advise has that finding about it.
+advises() {
+	check_eq "$1: its advice" "$2" "$(at_time "$(date -d "@$end" '+%F %T')" "$BUILD/rowfs-advise" --json "$TMP/$1.db" |
+		jq -r 'select(.rule | startswith("hot-")) | "\(.rule) \(.evidence.keys[0])"' | sed 's/^hot-end event#.*/hot-end event/')"
+}
+
 # ratio JQ-OF-RANGE: the median of the totals of the ranges whose end it selects, divided by that of
 # the others, rounded down.
 ratio() {
@@ -77,6 +83,7 @@ pattern sequential
 valid sequential "$d"
 names sequential "Sequential keys"
 names sequential " to event#07"
+advises sequential "hot-end event"
 # The hottest range of each of 60 columns is below that of the column before.
 check_eq "sequential: a diagonal" 59 "$(grep '|' "$d/ops.txt" | cut -d '|' -f 2 | awk '
 	{ for (c = 1; c <= length; c++) { s = index(" .:-=+*#%@", substr($0, c, 1)); if (s >= most[c]) { most[c] = s; at[c] = NR } } }
@@ -85,6 +92,7 @@ check_eq "sequential: a diagonal" 59 "$(grep '|' "$d/ops.txt" | cut -d '|' -f 2 
 pattern hot-row writes.txt reads.json bytes.json latency.txt
 valid hot-row "$d"
 names hot-row "Hot row user#1234:"
+advises hot-row "hot-row user#1234"
 check "hot-row: a line that is a hundred times as hot" [ "$(ratio '. == "user#1234%00"')" -ge 100 ]
 check "hot-row: writes name it, too" grep -q "Hot row user#1234:" "$d/writes.txt"
 check "hot-row: latency is a mean" grep -q "mean microseconds:" "$d/latency.txt"
@@ -96,11 +104,13 @@ check_eq "hot-row: eight bytes a write" \
 pattern hot-prefix
 valid hot-prefix "$d"
 names hot-prefix "Hot prefix tenant17#order#*:"
+advises hot-prefix "hot-prefix tenant17#order"
 check "hot-prefix: a band of ranges that are ten times as hot" [ "$(ratio 'startswith("tenant17#")')" -ge 10 ]
 
 pattern scans
 valid scans "$d"
 names scans "Periodic scans: 12 times, about every 30 minutes"
+advises scans ""
 check_eq "scans: twelve stripes, of more rows than the table has" 12 \
 	"$(jq '[.metrics[0].matrix.rows | map(.cols) | transpose[] | add | select(. >= 2000)] | length' "$d/ops.json")"
 
@@ -108,6 +118,7 @@ end=$(date +%s)
 pattern even
 valid even "$d"
 names even "Even load: the keys spread operations well"
+advises even ""
 
 # ---- A mount with hostile keys ------------------------------------------------------------------
 
