@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# The process behind a mount is killed under a mixed load, N times (default: 6). After each all
+# The process behind a mount is killed under a mixed load, N times (default: 4). After each all
 # that was acknowledged is there, synced or not, and nothing is half there.
 #
 #   tests/crash/test_kill.sh [N [SEED]]     N: also ROWFS_ROUNDS in the environment
@@ -10,7 +10,7 @@
 need_fuse
 
 check "the model takes what may be there, and finds what may not" "$python" -S "$CRASH_DIR/model_test.py"
-kills=${1:-${ROWFS_ROUNDS:-6}}
+kills=${1:-${ROWFS_ROUNDS:-4}}
 seed=${2:-$RANDOM$RANDOM}
 store=$TMP/store
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Power cuts under a mixed load, N of them (default: 6), half of them on a mount with the option
+# Power cuts under a mixed load, N of them (default: 4), half of them on a mount with the option
 # sync. After each everything that was promised is there, nothing is half there, nothing came back.
 #
 #   tests/crash/test_power.sh [N [SEED]]     N: also ROWFS_ROUNDS in the environment
@@ -10,7 +10,7 @@
 need_fuse
 need_disks
 
-cuts=${1:-${ROWFS_ROUNDS:-6}}
+cuts=${1:-${ROWFS_ROUNDS:-4}}
 seed=${2:-$RANDOM$RANDOM}
 disk=$TMP/disk
 store=$disk/store
