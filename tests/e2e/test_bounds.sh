@@ -17,8 +17,10 @@
 . "$(dirname "$0")/lib.sh"
 
 FILES=20000 ROWS=200000 VALUE=16 STREAMS=200 BETWEEN=128 HOSTILE=24 MIXED=40 VERSIONS=400000
+FIXED=48 # MiB, the fixed parts; 72 after gigabytes of values
 if [ "${ROWFS_BOUNDS:-}" = full ]; then
 	FILES=1000000 ROWS=10000000 VALUE=100 STREAMS=200 BETWEEN=8192 HOSTILE=200 MIXED=400 VERSIONS=4000000
+	FIXED=72
 fi
 CACHE=16 # MiB of cache=
 SCHEMA='{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
@@ -73,7 +75,7 @@ load() {
 
 load stat $((FILES / 10)) r 10
 inodes=$((FILES + 2 * FILES / 10 + 4))
-cap=$((CACHE + 48 + inodes * 256 / 1048576))
+cap=$((CACHE + FIXED + inodes * 256 / 1048576))
 begin stat $cap
 check_eq "files are stat'ed" "$FILES" \
 	"$(find "$m/t" -type f -printf '%s\n' | awk '{ n += $1 } END { print n }')"
@@ -87,7 +89,7 @@ rm -r "$TMP/stat"
 # ---- A long prefix ---------------------------------------------------------------------------
 
 load list "$ROWS" p 1
-begin list $((CACHE + 16))
+begin list $((CACHE + 16 + (2 * ROWS >> 20))) # index and filter of the engine's tables: 2 bytes a cell
 # list: how many names, with . and ..
 list() {
 	# shellcheck disable=SC2012
@@ -102,7 +104,7 @@ wait $pid
 check_eq "beside another" $((ROWS + 2)) "$(cat "$TMP/beside")"
 check_eq "its keys are read" "$ROWS" "$(wc -l <"$m/t/p/.keys")"
 # The kernel keeps some pages of the engine's files in the process.
-((ROWS > 1000000)) || peak "memory while a prefix is listed" $((CACHE + 48 + 64))
+((ROWS > 1000000)) || peak "memory while a prefix is listed" $((CACHE + FIXED + 64))
 end
 
 # ---- Columns with a long history --------------------------------------------------------------
@@ -120,7 +122,7 @@ check_eq "with all of it" "0 b c short" \
 check "another replaces a column" mv "$m/t/r/f/b" "$m/t/r/f/short"
 check_eq "which keeps its own history" "2 c short" \
 	"$(find "$m/t/r/f/short@" -type f | wc -l) $(entries "$m/t/r/f" | xargs)"
-peak "memory while columns with a long history are removed" $((CACHE + 48 + 64))
+peak "memory while columns with a long history are removed" $((CACHE + FIXED + 64))
 fail_with "a history that is too long is not renamed" 1 'File too large' mv "$m/t/r/f/c" "$m/t/r/f/d"
 error "with a reason" 'a history of more than 100000 versions or 32 MiB is not renamed; copy it with'
 check "a row with a long history is dropped" sh -c 'echo r >"$0/t/r/.drop"' "$m"
@@ -132,13 +134,13 @@ rm -r "$TMP/history"
 
 # 256 at most, each 2 MiB, and the writes that the engine had gathered when it began: up to 16 MiB,
 # shared by those that began between the same two moments at which the engine began to gather anew.
-streams=$((CACHE + 48 + STREAMS * 2 + STREAMS * BETWEEN / 1024 + 64))
+streams=$((CACHE + FIXED + STREAMS * 2 + STREAMS * BETWEEN / 1024 + 64))
 begin list $streams
 check_eq "streams are left open while others write" \
 	"the first shows 0 later rows
 one that begins now shows all" "$(bounds streams "$m" "$STREAMS" "$BETWEEN")"
 end
-begin list $((CACHE + 48 + 256 * 2 + 64))
+begin list $((CACHE + FIXED + 256 * 2 + 64))
 check_eq "there is an end to it" \
 	"stream 257 is refused: ENFILE
 then another is served
@@ -150,7 +152,7 @@ rm -r "$TMP/list"
 
 # ---- Large values, four at once --------------------------------------------------------------
 
-begin values $((CACHE + 48 + 4 * 3 * VALUE))
+begin values $((CACHE + FIXED + 4 * 3 * VALUE))
 mkdir -p "$m/t/r/f"
 pids=()
 for i in 1 2 3 4; do
@@ -182,7 +184,7 @@ sha256sum <"$m/t/r/f/same" >"$TMP/same"
 check "what four wrote is one of the four" grep -qxFf "$TMP/same" "$TMP"/sum?
 check_eq "in a version each" 5 "$(find "$m/.versions/t/r/f/same@" -type f | wc -l)"
 # A value that is committed is there as a file, too, whose pages are the kernel's to take back.
-peak "memory while large values are written" $((CACHE + 48 + 4 * 4 * VALUE))
+peak "memory while large values are written" $((CACHE + FIXED + 4 * 4 * VALUE))
 end
 rm -rf "$TMP/values" "$TMP"/value?
 
@@ -192,7 +194,7 @@ rm -rf "$TMP/values" "$TMP"/value?
 # The allocator must give back the space that large values leave among small ones.
 begin mixed 0
 mixed=$(bounds mixed "$m" "$(mount_pid "$m")" 8 "$MIXED")
-cap=$((CACHE + 48 + 8 * 3))
+cap=$((CACHE + FIXED + 8 * 3))
 check "memory while values of all sizes are written: $mixed MiB, of at most $cap" \
 	sh -c '[ "$0" = yes ] || [ "$1" -le "$2" ]' "$(sanitized && echo yes)" "$mixed" "$cap"
 end
@@ -201,7 +203,7 @@ rm -r "$TMP/mixed"
 # ---- Files that are being written ------------------------------------------------------------
 
 # 64 MiB of them in memory, and up to 4 KiB of each; the others in files without a name.
-begin files $((CACHE + 48 + 64 + 64))
+begin files $((CACHE + FIXED + 64 + 64))
 check_eq "many files are written at once" $'refused: none\nclosed: all\nwrong: 0\nthere: as many
 some were written' "$(bounds writers "$m" 200 512)"
 end
@@ -211,7 +213,7 @@ rm "$TMP/bin/rowfs"
 printf '#!/bin/sh\nulimit -n 128 && exec "%s/rowfs" "$@"\n' "$BUILD" >"$TMP/bin/rowfs"
 chmod +x "$TMP/bin/rowfs"
 BUILD=$TMP/bin
-begin few $((CACHE + 48 + 64 + 64))
+begin few $((CACHE + FIXED + 64 + 64))
 BUILD=$programs
 check_eq "few descriptors" 128 "$(awk '/^Max open files/ { print $5 }' "/proc/$(mount_pid "$m")/limits")"
 check_eq "with few descriptors some are refused, and nothing is lost" \
@@ -224,7 +226,7 @@ end
 
 # ---- Threads ---------------------------------------------------------------------------------
 
-begin threads $((CACHE + 48 + 64 * 9))
+begin threads $((CACHE + FIXED + 64 * 9))
 check_eq "many that wait hold nobody up" \
 	"others are served
 those that do not wait: {0}
@@ -289,7 +291,7 @@ check "says why" sh -c 'tail -n 1 "$0" | grep -q unfinished' "$errors"
 check_eq "and go with who wrote them" "kept" "$(unfinished 1 100)"
 check_eq "nothing of all that is there" "meanwhile row" \
 	"$(find "$m/t" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort | paste -sd ' ')"
-peak "memory while hostile text comes" $((CACHE + 48 + 2560))
+peak "memory while hostile text comes" $((CACHE + FIXED + 2560))
 after=$(of VmRSS)
 check "and none of it stays" sh -c '[ "$0" = yes ] || [ "$1" -lt 524288 ]' \
 	"$(sanitized && echo yes)" "$after"
