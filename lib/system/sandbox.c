@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * No new privileges, Landlock (see landlock(7) and the kernel's
- * Documentation/userspace-api/landlock.rst), whose calls the C library does not have,
- * capabilities(7) and seccomp(2).
+ * Documentation/userspace-api/landlock.rst), whose calls the C library does not have, and
+ * capabilities(7).
  *
  * A kernel accepts only the rights of its own version and of earlier ones.
  */
@@ -10,22 +10,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
 #include <linux/capability.h>
-#include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/openat2.h>
-#include <linux/seccomp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "lib/system/syscalls.h"
 
 /* The newest right of version 1. The bits behind it are those of version 2, to rename between
  * directories, and 3, to truncate. */
@@ -35,11 +33,6 @@
 struct sandbox_ruleset {
 	__u64 files, network, scopes;
 };
-#if defined(__x86_64__)
-#define SANDBOX_ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define SANDBOX_ARCH AUDIT_ARCH_AARCH64
-#endif
 
 enum { SANDBOX_TCP = 3 /* bind, connect */, SANDBOX_SIGNALS = 2 };
 
@@ -131,82 +124,6 @@ int sandbox_own(int fd)
 	return syscall(SYS_capset, &header, data) == 0 ? 0 : -errno;
 }
 
-/* System calls that fail with EPERM for all arguments. */
-static const unsigned sandbox_refused[] = {
-	SYS_execve,
-	SYS_execveat,
-	SYS_fchmod,
-	SYS_fchmodat,
-	SYS_fchown,
-	SYS_fchownat,
-	SYS_kill,
-	SYS_tkill,
-	SYS_rt_sigqueueinfo,
-	SYS_rt_tgsigqueueinfo,
-	SYS_pidfd_send_signal,
-	SYS_utimensat,
-	SYS_setxattr,
-	SYS_lsetxattr,
-	SYS_fsetxattr,
-	SYS_removexattr,
-	SYS_lremovexattr,
-	SYS_fremovexattr,
-#ifdef SYS_chmod
-	SYS_chmod,
-	SYS_chown,
-	SYS_lchown,
-	SYS_utime,
-	SYS_utimes,
-	SYS_futimesat,
-#endif
-#ifdef SYS_fchmodat2
-	SYS_fchmodat2,
-#endif
-};
-enum { SANDBOX_REFUSED = sizeof(sandbox_refused) / sizeof(sandbox_refused[0]) };
-
-#define SANDBOX_LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
-/* Skips `equal` instructions if the loaded value is `value`, else `other` instructions. */
-#define SANDBOX_IF(value, equal, other) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, equal, other)
-#define SANDBOX_REFUSE			BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
-
-static int sandbox_refuse_calls(void)
-{
-	/* The processor's other ABIs have other numbers for the calls; those of x32 have bit 30. */
-	const struct sock_filter first[] = {
-#ifdef SANDBOX_ARCH
-		SANDBOX_LOAD(arch), SANDBOX_IF(SANDBOX_ARCH, 1, 0),
-		SANDBOX_REFUSE,
-#endif
-		SANDBOX_LOAD(nr),   BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 1u << 30, 0, 1),
-		SANDBOX_REFUSE};
-	/* Local sockets; signals to this process, and signal 0. */
-	const struct sock_filter last[] = {SANDBOX_IF(SYS_socket, 0, 2),
-					   SANDBOX_LOAD(args[0]),
-					   SANDBOX_IF(AF_UNIX, 5, 6),
-					   SANDBOX_IF(SYS_tgkill, 0, 4),
-					   SANDBOX_LOAD(args[0]),
-					   SANDBOX_IF((unsigned)getpid(), 2, 0),
-					   SANDBOX_LOAD(args[2]),
-					   SANDBOX_IF(0, 0, 1),
-					   BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-					   SANDBOX_REFUSE};
-	enum { FIRST = sizeof(first) / sizeof(*first), LAST = sizeof(last) / sizeof(*last) };
-	struct sock_filter code[FIRST + 2 * SANDBOX_REFUSED + LAST];
-	const struct sock_fprog program = {FIRST + 2 * SANDBOX_REFUSED + LAST, code};
-	const struct sock_filter refuse = SANDBOX_REFUSE;
-
-	memcpy(code, first, sizeof(first));
-	for (size_t i = 0; i < SANDBOX_REFUSED; i++) {
-		code[FIRST + 2 * i] = (struct sock_filter)SANDBOX_IF(sandbox_refused[i], 0, 1);
-		code[FIRST + 2 * i + 1] = refuse;
-	}
-	memcpy(code + FIRST + 2 * SANDBOX_REFUSED, last, sizeof(last));
-	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0 || errno == EINVAL)
-		return 0; /* EINVAL: a kernel without seccomp */
-	return -errno;
-}
-
 int sandbox_harden(const char *store_path)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -223,5 +140,5 @@ int sandbox_harden(const char *store_path)
 	data[0] = (struct __user_cap_data_struct){.effective = keep, .permitted = keep};
 	data[1] = (struct __user_cap_data_struct){0};
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	return syscall(SYS_capset, &header, data) == 0 ? sandbox_refuse_calls() : -errno;
+	return syscall(SYS_capset, &header, data) == 0 ? syscalls_confine() : -errno;
 }

@@ -145,6 +145,8 @@ int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsign
 {
 	if (fault_hits_at(from_dir, from))
 		return -1;
+	if (flags == 0) /* as the C library, since rowfs may make no other */
+		return (int)syscall(SYS_renameat, from_dir, from, to_dir, to);
 	return (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
 }
 

@@ -114,6 +114,9 @@ void suite_register(const TTest *test, int count, double seconds);
  * own that is removed afterwards, also when a test failed. Without a main of its own a program runs
  * its registered tests. */
 int suite_main(const char *name, void (*make)(Suite *suite));
+/* Runs the checks in a process of their own, which may give up what libcheck needs at a test's
+ * end. Not without libcheck's forks. */
+void suite_apart(void (*checks)(void));
 /* The directory for this program's files. */
 const char *suite_directory(void);
 /* Removes a directory with all that is in it. */

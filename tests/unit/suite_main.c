@@ -132,6 +132,19 @@ void suite_mark(const char *file, int line)
 	*slot = line;
 }
 
+void suite_apart(void (*checks)(void))
+{
+	pid_t child = fork();
+	int status = -1;
+
+	if (child == 0) {
+		checks();
+		_exit(0);
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+}
+
 const char *suite_directory(void)
 {
 	return suite_base;
