@@ -33,6 +33,7 @@ struct fs {
 	const char *store_held; /* the path of store_fd; a move of the store leaves it right */
 	struct fuse_session *session;
 	int64_t mounted; /* microseconds since 1970 */
+	uid_t mounter;	 /* who mounted; another user may serve */
 	struct nodes *nodes;
 	struct memdirs *memdirs;
 	struct writers *writers;

@@ -146,25 +146,33 @@ static int open_store(const struct options *options, struct fs *fs)
 	return fs_rooms_new(fs, table) ? EXIT_SUCCESS : say("mount", "no memory");
 }
 
-/* Starts the mounter, and drops all privileges that serving does not need. */
+/* Starts the mounter, and drops all privileges that serving does not need. Priorities and limits
+ * must be set before. */
 static int shut_in(struct fs *fs, struct mounter *mounter, const char *mountpoint)
 {
 	static char held[32];
 	struct sandbox_place store;
-	int rc = mounter_start(mounter, fs, mountpoint, ready_fd, ready_fd >= 0);
+	int became, rc = mounter_start(mounter, fs, mountpoint, ready_fd, ready_fd >= 0);
 
 	if (rc != 0)
 		return say("fork", strerror(-rc));
 	store = sandbox_store(fs->store_path);
-	if (store.rights == SANDBOX_ALL)
-		rc = sandbox_own(store.fd);
-	if (rc == 0)
-		rc = sandbox_enter(&store, 1, &confined);
+	became = store.fd >= 0 ? sandbox_become(store.fd) : 0;
+	if (became < 0)
+		return say("its owner, as whom root serves a store", strerror(-became));
+	if (became > 0 && access(fs->store_path, F_OK) != 0) {
+		fprintf(stderr,
+			"rowfs: %s: user %u, who owns it and as whom root serves it, may not enter "
+			"a directory above it: %s\n",
+			fs->store_path, getuid(), strerror(errno));
+		return EXIT_FAILURE;
+	}
+	rc = sandbox_enter(&store, 1, &confined);
 	fs->store_fd = store.fd;
 	snprintf(held, sizeof(held), "/proc/self/fd/%d", store.fd);
 	fs->store_held = access(held, F_OK) == 0 ? held : fs->store_path; /* without /proc */
 	if (rc >= 0)
-		rc = sandbox_harden(fs->store_path);
+		rc = sandbox_harden();
 	return rc == 0 ? EXIT_SUCCESS : say("sandbox", strerror(-rc));
 }
 
@@ -194,6 +202,7 @@ static int run(const struct options *options, const char *store_path, const char
 			.store_path = store_path,
 			.store_fd = -1,
 			.mounted = fs_now(),
+			.mounter = getuid(),
 			.ready = on_ready};
 	struct mounter mounter = {.fd = -1, .clears = options->auto_unmount};
 	int status;

@@ -20,7 +20,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "fs/control/control.h"
 #include "fs/control/control_kind.h"
@@ -133,7 +132,7 @@ static int stream_open(struct fs *fs, const struct node *node, uid_t user, void 
 		return -ENOMEM;
 	stream->fs = fs;
 	stream->user = user;
-	stream->shared = user != 0 && user != fs->options.uid && user != geteuid();
+	stream->shared = user != 0 && user != fs->options.uid && user != fs->mounter;
 	if (!streams_add(fs->streams, stream)) {
 		free(stream);
 		return report(fs, node, NULL, 0, -ENFILE,

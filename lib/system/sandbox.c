@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/capability.h>
 #include <linux/landlock.h>
 #include <linux/openat2.h>
@@ -108,37 +109,54 @@ struct sandbox_place sandbox_store(const char *path)
 	return place;
 }
 
+/* Is this process root, and does another user own the directory? */
+static int sandbox_is_foreign(int fd, struct stat *st)
+{
+	if (fstat(fd, st) != 0)
+		return -errno;
+	return geteuid() == 0 && st->st_uid != 0;
+}
+
 /* The kernel takes capabilities from a process whose user for files is not root any more. */
 int sandbox_own(int fd)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
 	struct stat st;
+	int foreign = sandbox_is_foreign(fd, &st);
 
-	if (fstat(fd, &st) != 0 || syscall(SYS_capget, &header, data) != 0)
+	if (foreign <= 0)
+		return foreign;
+	if (syscall(SYS_capget, &header, data) != 0)
 		return -errno;
-	if (geteuid() != 0 || st.st_uid == 0)
-		return 0;
 	setfsgid(st.st_gid);
 	setfsuid(st.st_uid);
 	return syscall(SYS_capset, &header, data) == 0 ? 0 : -errno;
 }
 
-int sandbox_harden(const char *store_path)
+int sandbox_become(int fd)
+{
+	const struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
+	struct stat st;
+	int foreign = sandbox_is_foreign(fd, &st);
+
+	if (foreign <= 0)
+		return foreign;
+	setrlimit(RLIMIT_NPROC, &all); /* counts the other processes of that user, too */
+	if (setgroups(0, NULL) != 0 || setresgid(st.st_gid, st.st_gid, st.st_gid) != 0 ||
+	    setresuid(st.st_uid, st.st_uid, st.st_uid) != 0)
+		return -errno;
+	return 1;
+}
+
+int sandbox_harden(void)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0}};
-	const struct rlimit none = {0};
-	struct stat st;
-	__u32 keep = 0;
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
+	const struct rlimit core = {0};
 
-	if (setrlimit(RLIMIT_CORE, &none) != 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 ||
-	    syscall(SYS_capget, &header, data) != 0)
+	if (setrlimit(RLIMIT_CORE, &core) != 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
 		return -errno;
-	if (stat(store_path, &st) == 0 && st.st_uid != geteuid())
-		keep = data[0].effective & (1u << CAP_DAC_OVERRIDE);
-	data[0] = (struct __user_cap_data_struct){.effective = keep, .permitted = keep};
-	data[1] = (struct __user_cap_data_struct){0};
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	return syscall(SYS_capset, &header, data) == 0 ? syscalls_confine() : -errno;
+	return syscall(SYS_capset, &header, none) == 0 ? syscalls_confine() : -errno;
 }

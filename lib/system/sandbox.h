@@ -32,11 +32,15 @@ struct sandbox_place sandbox_store(const char *path);
  * that directory's owner and group. All rights of root stay. 0 or a negative errno. */
 int sandbox_own(int fd);
 
+/* If root opens another user's directory, this process becomes that user and the directory's group,
+ * for good: it keeps no other group and no capability. 1; 0: it stays as it is; or a negative
+ * errno, as where root may not change its user (CAP_SETUID, CAP_SETGID). */
+int sandbox_become(int fd);
+
 /*
- * For the process behind a mount, which has values in its memory: it gives up its capabilities (but
- * CAP_DAC_OVERRIDE where another user owns store_path), starts no program, changes no modes and
- * owners, signals nobody, opens none but local sockets, and cannot be traced or dumped.
+ * For the process behind a mount, which has values in its memory: it gives up its capabilities,
+ * makes only the system calls of lib/system/syscalls.c, and cannot be traced or dumped.
  */
-int sandbox_harden(const char *store_path);
+int sandbox_harden(void);
 
 #endif

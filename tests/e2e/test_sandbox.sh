@@ -102,50 +102,6 @@ if [ "$(id -u)" = 0 ]; then
 	chown 0 "$TMP/s/data"
 fi
 
-# ---- Code of an attacker's in root's server of another user's store ------------------------------
-
-# refused RESULT CALL…: the server's system call fails so, as that call's name says.
-refused() {
-	check_eq "inside, ${*:2}" "$1" "$("$LIB_DIR/inside.py" "$pid" "${@:2}" 2>&1)"
-}
-
-# A sanitizer makes more calls.
-if [ "$(id -u)" = 0 ] && [ "$(uname -m)" = x86_64 ] && ! grep -qE '__(a|t)san_init' "$BUILD/rowfs"; then
-	chown -R 1:1 "$TMP/s"
-	mount_store "$TMP/s" "$TMP/m" -o allow_other
-	pid=$(mount_pid "$TMP/m")
-	cp /usr/bin/id "$TMP/theirs.elf"
-	for call in "chmod $TMP/theirs.elf 0o4755" "fchmodat -100 $TMP/theirs.elf 0o4755" "fchmodat2 -100 $TMP/theirs.elf 0o4755 0" \
-		"setxattr $TMP/theirs.elf user.a a 1 0" "setxattrat -100 $TMP/theirs.elf 0 user.a 0 0" \
-		"removexattrat -100 $TMP/theirs.elf 0 user.a" "file_setattr -100 $TMP/theirs.elf 0 0 0" "truncate $TMP/theirs.elf 0" \
-		"setfsuid 0" "setresuid 0 0 0" "unshare 0x10000000" "io_uring_setup 1 0" "execve /bin/sh 0 0" "fork" "kill $$ 0"; do
-		read -ra words <<<"$call"
-		refused ENOSYS "${words[@]}"
-	done
-	for call in "openat -100 $TMP/s/elf 0x41 0o4755" "openat -100 $TMP/s/elf 0x41 0o2755" "clone 0x10000011 0 0 0 0" \
-		"prlimit64 $$ 7 0 0" "fcntl 0 8 $$" "fcntl 0 10 9" "socket 2 1 0"; do
-		read -ra words <<<"$call"
-		refused EPERM "${words[@]}"
-	done
-	# A program in the store, as root's set-user-ID program: each step fails by itself.
-	inside=$("$LIB_DIR/inside.py" "$pid" setfsuid 0 -- openat -100 "/proc/self/fd/$(
-		find "/proc/$pid/fd" -lname "$TMP/s" -printf '%f\n' | head -n 1)/elf" 0x41 0o755 -- write PREV x 1 -- fchmod PREV 0o4755)
-	check_eq "inside, a program can be written, and not get the mode" "ENOSYS 1 ENOSYS" \
-		"$(cut -d ' ' -f 1,3,4 <<<"${inside//$'\n'/ }")"
-	check_eq "it is the owner's, without the mode" "1:1 755" "$(stat -c '%u:%g %a' "$TMP/s/elf")"
-	"$LIB_DIR/inside.py" "$pid" close "$(sed -n 2p <<<"$inside")" >/dev/null
-	cat /usr/bin/id >"$TMP/s/elf"
-	chmod 4755 "$TMP/s/elf"
-	exec 8<"$TMP/s/elf"
-	check "had it the mode, it would not run as root" grep -qx '[12]' \
-		<(setpriv --reuid=2 --regid=2 --clear-groups /proc/self/fd/8 -u)
-	exec 8<&-
-	rm "$TMP/s/elf"
-	check_eq "the mount goes on" value "$(cat "$TMP/m/t/r/f/p")"
-	unmount_store "$TMP/m"
-	chown -R 0:0 "$TMP/s"
-fi
-
 # ---- In a pid namespace of its own, it cannot tell outside threads apart.
 
 if [ "$(id -u)" != 0 ]; then

@@ -14,6 +14,9 @@ own_mounts
 
 USER_TESTS=${USER_TESTS:-test_directories.sh test_tools.sh test_threads.sh $(rounds "" test_drafts.sh)}
 uid=$(id -u)
+# The capabilities that the unit for systemd leaves, as setpriv has them.
+bounded=-all$(sed -n 's/^CapabilityBoundingSet=//p' "$LIB_DIR/../../contrib/rowfs@.service" |
+	sed 's/\(^\| \)CAP_/,+/g' | tr '[:upper:]' '[:lower:]')
 place=$TMP
 cd "$place" || exit 1
 
@@ -122,6 +125,57 @@ all_theirs() {
 	check_eq "root's $1 leaves no file of root's" "$uid:$uid" "$(find r r.* -printf '%U:%G\n' 2>"$TMP/said" | sort -u)"
 }
 
+# refused RESULT CALL…: a system call of the server fails so, made as by an attacker's code in it.
+refused() {
+	check_eq "inside, ${*:2}" "$1" "$("$LIB_DIR/inside.py" "$server" "${@:2}" 2>&1)"
+}
+
+# inside: an attacker in the server makes a set-user-ID program of root's in the user's store. Each step fails by itself.
+inside() {
+	local call words steps
+	cp /usr/bin/id roots/elf
+	for call in "chmod roots/elf 0o4755" "fchmodat -100 roots/elf 0o4755" "fchmodat2 -100 roots/elf 0o4755 0" \
+		"setxattr roots/elf user.a a 1 0" "setxattrat -100 roots/elf 0 user.a 0 0" "removexattrat -100 roots/elf 0 user.a" \
+		"file_setattr -100 roots/elf 0 0 0" "truncate roots/elf 0" "setfsuid 0" "setresuid 0 0 0" "unshare 0x10000000" \
+		"io_uring_setup 1 0" "execve /bin/sh 0 0" "fork" "kill $$ 0"; do
+		read -ra words <<<"${call//roots/$place/roots}"
+		refused ENOSYS "${words[@]}"
+	done
+	for call in "openat -100 $place/r/elf 0x41 0o4755" "openat -100 $place/r/elf 0x41 0o2755" "clone 0x10000011 0 0 0 0" \
+		"prlimit64 $$ 7 0 0" "fcntl 0 8 $$" "fcntl 0 10 9" "socket 2 1 0"; do
+		read -ra words <<<"$call"
+		refused EPERM "${words[@]}"
+	done
+	steps=$("$LIB_DIR/inside.py" "$server" setfsuid 0 -- openat -100 "$place/r/elf" 0x41 0o755 -- write PREV x 1 -- fchmod PREV 0o4755)
+	check_eq "inside, a program can be written, and not get the mode" "ENOSYS 1 ENOSYS" \
+		"$(cut -d ' ' -f 1,3,4 <<<"${steps//$'\n'/ }")"
+	check_eq "it is the owner's, without the mode" "$uid:$uid 755" "$(stat -c '%u:%g %a' r/elf)"
+	"$LIB_DIR/inside.py" "$server" close "$(sed -n 2p <<<"$steps")" >/dev/null
+	cat /usr/bin/id >r/elf
+	chmod 4755 r/elf
+	check_eq "had it the mode, it would run as the user" "$uid" "$(user r/elf -u)"
+	rm r/elf roots/elf
+}
+
+# served: root's server of the user's store is that user, and shows what root's would.
+served() {
+	server=$(serving "^$BUILD/rowfs r roots/m\$")
+	check_eq "the server is the user" "$(printf '%s\t%s\t%s\t%s\t%s' Uid: "$uid" "$uid" "$uid" "$uid")" \
+		"$(grep ^Uid: "/proc/$server/status")"
+	check_eq "and in the store's group alone" "$uid $uid $uid $uid " \
+		"$(awk '/^Gid:/ { print $2, $3, $4, $5 } /^Groups:/ { print $2 }' ORS=' ' "/proc/$server/status" | sed 's/ $//')"
+	check_eq "without a capability" 0000000000000000 "$(awk '/^CapPrm:/ { print $2 }' "/proc/$server/status")"
+	check_eq "the mount is root's" "0:0 755,0:0 755,0:0 644,0:0 600," \
+		"$(stat -c '%u:%g %a' roots/m roots/m/t/row roots/m/t/row/1/f/q roots/m/.rowfs/errors | tr '\n' ,)"
+	fail_with "the user cannot trace the server" 1 'not permitted' user "$LIB_DIR/inside.py" "$server" geteuid
+	fail_with "nor see its memory" - 'Permission denied' user cat "/proc/$server/mem"
+	fail_with "nor use the mount" - 'Permission denied' user ls roots/m
+	# A sanitizer makes more calls.
+	if [ "$(uname -m)" = x86_64 ] && ! grep -qE '__(a|t)san_init' "$BUILD/rowfs"; then
+		inside
+	fi
+}
+
 # root_uses: root's programs on the user's store r.
 root_uses() {
 	local table
@@ -131,10 +185,17 @@ root_uses() {
 	done >>"$TMP/rows"
 	check "root loads into a user's store" "$BUILD/rowfs-load" r "$TMP/rows"
 	all_theirs load
-	check "and mounts it" "$BUILD/rowfs" r roots/m
+	check "and mounts it" setpriv --groups=0,4 "$BUILD/rowfs" r roots/m
+	served
 	check "writes" sh -c 'head -c 3000000 /dev/zero >roots/m/t/row/1/f/q && echo run >roots/m/.rowfs/gc'
 	all_theirs mount
 	check "and unmounts it" fusermount3 -u roots/m
+	check "mounts it with the unit's capabilities" setpriv --inh-caps=-all --no-new-privs --bounding-set "$bounded" \
+		"$BUILD/rowfs" r roots/m
+	server=$(serving "^$BUILD/rowfs r roots/m\$")
+	check "the user may end it" user kill "$server"
+	check "which it does" within ended "$server"
+	check "and unmounts it" not_mounted "$place/roots/m"
 	check "dumps it" "$BUILD/rowfs-dump" r
 	all_theirs dump
 	check "looks for advice" "$BUILD/rowfs-advise" r
@@ -168,6 +229,7 @@ barred() {
 			fail_with "root's $file: ${command[*]}" "$([ "$command" = fsck.rowfs ] && echo 8 || echo 1)" \
 				"$words" user "$BUILD/${command[0]}" "${command[@]:1}"
 		done
+		fail_with "root's $file: root's server, which is the user" 1 "$words" "$BUILD/rowfs" r roots/m
 		check "root's $file: root can read all" "$BUILD/rowfs-dump" r
 		chown -R "$uid:$uid" r
 	done
@@ -178,6 +240,12 @@ if (($(id -u) == 0)); then
 	install -o "$uid" "$TMP/rows" rows
 	barred r/ROWFS r/LOCK r/TABLES r/data r/data/CURRENT 'r/data/MANIFEST*' 'r/data/*.ldb'
 	check "after the chown" user "$BUILD/rowfs-load" r rows
+	install -d -m 700 closed
+	cp -a r closed/r
+	fail_with "root's server of a store that its owner cannot reach" 1 \
+		"^rowfs: $place/closed/r: user $uid, who owns it .* may not enter a directory above it: Permission denied\$" \
+		"$BUILD/rowfs" closed/r roots/m
+	rm -r closed
 fi
 
 # ---- Mounts whose server was killed --------------------------------------------------------------

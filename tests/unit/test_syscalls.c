@@ -268,7 +268,7 @@ static void syscalls_enter(void)
 
 	SUITE_OK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
 	SUITE_OK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0));
-	SUITE_OK(sandbox_harden(suite_directory()));
+	SUITE_OK(sandbox_harden());
 }
 
 /* The numbers of today's kernels, those of the next years, and odd ones. */
