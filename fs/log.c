@@ -7,7 +7,14 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <syslog.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/system/connector.h"
+
+enum { LOG_LINE = 8192 }; /* bytes of a message of syslog; the rest is cut */
 
 /* Set by fs_log_init, in the main thread and then in the one that answers the first request, while
  * threads of the store may log. */
@@ -16,10 +23,46 @@ static _Atomic(enum wcs_log_level) highest = WCS_LOG_INFO;
 
 void fs_log_init(bool to_syslog, bool debug)
 {
-	if (to_syslog)
-		openlog("rowfs", LOG_PID, LOG_DAEMON);
 	atomic_store(&highest, debug ? WCS_LOG_DEBUG : WCS_LOG_INFO);
 	atomic_store(&into_syslog, to_syslog);
+}
+
+/* syslog(3) would connect by itself, which this process may not. */
+static pthread_mutex_t syslog_lock = PTHREAD_MUTEX_INITIALIZER;
+static int syslog_fd = -1; /* Lock: syslog_lock, as of the next */
+static bool syslog_stream;
+
+/* Sends a message, with a new connection if the old one has ended. */
+static void log_send(const char *message, size_t len)
+{
+	for (int tries = 0; tries < 2; tries++) {
+		if (syslog_fd < 0)
+			syslog_fd = connector_syslog(&syslog_stream);
+		if (syslog_fd < 0)
+			return;
+		if (send(syslog_fd, message, len + syslog_stream, MSG_NOSIGNAL) >= 0)
+			return;
+		close(syslog_fd);
+		syslog_fd = -1;
+	}
+}
+
+static void log_to_syslog(int priority, const char *text)
+{
+	char message[LOG_LINE], stamp[32] = "";
+	time_t now = time(NULL);
+	struct tm tm;
+	int len;
+
+	if (localtime_r(&now, &tm))
+		strftime(stamp, sizeof(stamp), "%b %e %T", &tm);
+	len = snprintf(message, sizeof(message), "<%d>%s rowfs[%d]: %s", LOG_DAEMON | priority,
+		       stamp, (int)getpid(), text);
+	if (len < 0)
+		return;
+	pthread_mutex_lock(&syslog_lock);
+	log_send(message, (size_t)len < sizeof(message) ? (size_t)len : sizeof(message) - 1);
+	pthread_mutex_unlock(&syslog_lock);
 }
 
 void fs_log(void *ctx, enum wcs_log_level level, const char *text)
@@ -31,7 +74,7 @@ void fs_log(void *ctx, enum wcs_log_level level, const char *text)
 	if (level > atomic_load(&highest))
 		return;
 	if (atomic_load(&into_syslog))
-		syslog(priorities[level], "%s", text);
+		log_to_syslog(priorities[level], text);
 	else
 		fprintf(stderr, "rowfs: %s: %s\n", names[level], text);
 }

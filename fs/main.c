@@ -25,6 +25,7 @@
 #include "fs/serve/loop.h"
 #include "lib/escape.h"
 #include "lib/system/connection.h"
+#include "lib/system/connector.h"
 #include "lib/system/descriptors.h"
 #include "lib/system/mounts.h"
 #include "lib/system/sandbox.h"
@@ -171,8 +172,10 @@ static int shut_in(struct fs *fs, struct mounter *mounter, const char *mountpoin
 	fs->store_fd = store.fd;
 	snprintf(held, sizeof(held), "/proc/self/fd/%d", store.fd);
 	fs->store_held = access(held, F_OK) == 0 ? held : fs->store_path; /* without /proc */
+	if (rc >= 0 && ready_fd >= 0)					  /* for syslog */
+		rc = connector_start();
 	if (rc >= 0)
-		rc = sandbox_harden();
+		rc = sandbox_harden(SANDBOX_CONNECTS_NOWHERE);
 	return rc == 0 ? EXIT_SUCCESS : say("sandbox", strerror(-rc));
 }
 
@@ -229,6 +232,7 @@ static int run(const struct options *options, const char *store_path, const char
 	if (fs.store_fd >= 0)
 		close(fs.store_fd);
 	mounter_end(&mounter);
+	connector_end();
 	return status;
 }
 

@@ -43,56 +43,6 @@ enum {
 };
 enum { DYING_TRIES = 1000, HANGING_TRIES = 100, DYING_PAUSE_NS = 10000000 };
 
-/* Sends a byte, and a descriptor unless fd is -1. */
-static int mounter_send(int to, char what, int fd)
-{
-	union {
-		char space[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control = {{0}};
-	struct iovec byte = {&what, 1};
-	struct msghdr message = {.msg_iov = &byte, .msg_iovlen = 1};
-	struct cmsghdr *header;
-
-	if (fd >= 0) {
-		message.msg_control = control.space;
-		message.msg_controllen = sizeof(control.space);
-		header = CMSG_FIRSTHDR(&message);
-		header->cmsg_level = SOL_SOCKET;
-		header->cmsg_type = SCM_RIGHTS;
-		header->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(header), &fd, sizeof(int));
-	}
-	return sendmsg(to, &message, MSG_NOSIGNAL) == 1 ? 0 : -errno;
-}
-
-/* Receives a byte and its descriptor, or -1 without one. -EIO: the other end is closed. */
-static int mounter_receive(int from, char *what, int *fd)
-{
-	union {
-		char space[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control;
-	struct iovec byte = {what, 1};
-	struct msghdr message = {.msg_iov = &byte,
-				 .msg_iovlen = 1,
-				 .msg_control = control.space,
-				 .msg_controllen = sizeof(control.space)};
-	struct cmsghdr *header;
-	ssize_t got;
-
-	do
-		got = recvmsg(from, &message, MSG_CMSG_CLOEXEC);
-	while (got < 0 && errno == EINTR);
-	if (got != 1)
-		return -EIO;
-	*fd = -1;
-	header = CMSG_FIRSTHDR(&message);
-	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS)
-		memcpy(fd, CMSG_DATA(header), sizeof(int));
-	return 0;
-}
-
 /* ---- The mounter's process --------------------------------------------------------------- */
 
 /* A mount, and the process that serves it. */
@@ -157,19 +107,19 @@ static bool mounter_serve(int fd, struct fuse_session *session, const char *moun
 	char what;
 	int none, rc;
 
-	while (mounter_receive(fd, &what, &none) == 0) {
+	while (descriptors_receive(fd, &what, &none) == 0) {
 		if (what == MOUNTER_UNMOUNT)
 			mounter_detach(mountpoint);
 		if (what != MOUNTER_MOUNT)
 			return true;
 		if (fuse_session_mount(session, mountpoint) != 0) {
-			mounter_send(fd, MOUNTER_FAILED, -1);
+			descriptors_send(fd, MOUNTER_FAILED, -1);
 			return true;
 		}
 		watch->place = mountpoint;
 		watch->connection = connection_open(NULL, mountpoint);
 		threads_start(&thread, mounter_watch, watch);
-		rc = mounter_send(fd, MOUNTER_DONE, fuse_session_fd(session));
+		rc = descriptors_send(fd, MOUNTER_DONE, fuse_session_fd(session));
 		mounter_let_go(fuse_session_fd(session), quiet);
 		if (rc != 0)
 			return true;
@@ -254,16 +204,16 @@ int mounter_start(struct mounter *mounter, const struct fs *fs, const char *moun
 int mounter_mount(const struct mounter *mounter, struct fuse_session *session)
 {
 	char answer = MOUNTER_FAILED, path[32];
-	int fd = -1, rc = mounter_send(mounter->fd, MOUNTER_MOUNT, -1);
+	int fd = -1, rc = descriptors_send(mounter->fd, MOUNTER_MOUNT, -1);
 
 	if (rc == 0)
-		rc = mounter_receive(mounter->fd, &answer, &fd);
+		rc = descriptors_receive(mounter->fd, &answer, &fd);
 	if (rc != 0 || answer != MOUNTER_DONE || fd < 0)
 		return -EIO;
 	snprintf(path, sizeof(path), "/dev/fd/%d", fd);
 	if (fuse_session_mount(session, path) != 0) {
 		close(fd);
-		mounter_send(mounter->fd, MOUNTER_UNMOUNT, -1);
+		descriptors_send(mounter->fd, MOUNTER_UNMOUNT, -1);
 		return -EIO;
 	}
 	return 0;
@@ -277,7 +227,7 @@ static int mounter_finish(struct mounter *mounter, char what)
 
 	if (mounter->fd < 0)
 		return 0;
-	rc = mounter_send(mounter->fd, what, -1);
+	rc = descriptors_send(mounter->fd, what, -1);
 	close(mounter->fd);
 	mounter->fd = -1;
 	if (waitpid(mounter->process, &status, 0) < 0 || !WIFEXITED(status) ||

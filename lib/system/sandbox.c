@@ -60,7 +60,7 @@ int sandbox_enter(const struct sandbox_place *places, size_t count, const char *
 	int proc, rules, rc;
 	long version;
 
-	tzset(); /* syslog asks for the time zone, whose file is out of reach afterwards */
+	tzset(); /* the log asks for the time zone, whose file is out of reach afterwards */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		return -errno;
 	version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
@@ -149,7 +149,7 @@ int sandbox_become(int fd)
 	return 1;
 }
 
-int sandbox_harden(void)
+int sandbox_harden(enum sandbox_connections connections)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
@@ -158,5 +158,7 @@ int sandbox_harden(void)
 	if (setrlimit(RLIMIT_CORE, &core) != 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
 		return -errno;
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	return syscall(SYS_capset, &header, none) == 0 ? syscalls_confine() : -errno;
+	return syscall(SYS_capset, &header, none) == 0
+		       ? syscalls_confine(connections == SANDBOX_CONNECTS)
+		       : -errno;
 }

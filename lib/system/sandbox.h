@@ -37,10 +37,13 @@ int sandbox_own(int fd);
  * errno, as where root may not change its user (CAP_SETUID, CAP_SETGID). */
 int sandbox_become(int fd);
 
+enum sandbox_connections { SANDBOX_CONNECTS_NOWHERE, SANDBOX_CONNECTS /* to local sockets */ };
+
 /*
- * For the process behind a mount, which has values in its memory: it gives up its capabilities,
- * makes only the system calls of lib/system/syscalls.c, and cannot be traced or dumped.
+ * For the process behind a mount, which has values in its memory, and for the connector, which
+ * alone connects: it gives up its capabilities, makes only the system calls of
+ * lib/system/syscalls.c, and cannot be traced or dumped.
  */
-int sandbox_harden(void);
+int sandbox_harden(enum sandbox_connections connections);
 
 #endif

@@ -100,10 +100,7 @@ static const unsigned syscalls_allowed[] = {
 	SYS_getegid,
 	SYS_getrandom,
 	SYS_sysinfo, /* qsort: memory */
-	/* the mounter, and syslog */
-	SYS_connect,
-	SYS_sendto,
-	SYS_sendmsg,
+	/* the mounter, and the connector */
 	SYS_recvmsg,
 #ifdef SYS_access /* x86-64, which has older forms of these */
 	SYS_access,
@@ -215,7 +212,7 @@ static void syscalls_put_entry(struct syscalls_code *code, const struct syscalls
 	syscalls_load(code, offsetof(struct seccomp_data, nr));
 }
 
-int syscalls_confine(void)
+int syscalls_confine(bool connects)
 {
 	const struct syscalls_entry entries[] = {
 		{SYS_openat, {SYSCALLS_UNLESS(3, SYSCALLS_SUID)}},
@@ -236,7 +233,8 @@ int syscalls_confine(void)
 		{SYS_prlimit64,
 		 {SYSCALLS_IF(0, 0), SYSCALLS_IF(2, 0), {SYSCALLS_IS, SYSCALLS_HIGH(2), 0}}},
 		{SYS_clone, {SYSCALLS_IF(0, SYSCALLS_THREAD)}},
-		{SYS_socket, {SYSCALLS_IF(0, AF_UNIX)}},
+		/* To the other end, not to an address. */
+		{SYS_sendto, {SYSCALLS_IF(4, 0), {SYSCALLS_IS, SYSCALLS_HIGH(4), 0}}},
 		{SYS_tgkill, {SYSCALLS_IF(0, (unsigned)getpid())}},
 		{SYS_tgkill, {SYSCALLS_IF(2, 0)}}, /* only asks whether there is such a thread */
 	};
@@ -258,6 +256,13 @@ int syscalls_confine(void)
 #endif
 	for (size_t i = 0; i < sizeof(syscalls_allowed) / sizeof(syscalls_allowed[0]); i++)
 		syscalls_answer(&code, syscalls_allowed[i], SECCOMP_RET_ALLOW);
+	if (connects) {
+		syscalls_put_entry(&code, &(const struct syscalls_entry){
+						  SYS_socket, {SYSCALLS_IF(0, AF_UNIX)}});
+		syscalls_answer(&code, SYS_socket, SECCOMP_RET_ERRNO | EPERM);
+		syscalls_answer(&code, SYS_connect, SECCOMP_RET_ALLOW);
+		syscalls_answer(&code, SYS_sendmsg, SECCOMP_RET_ALLOW);
+	}
 	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++)
 		syscalls_put_entry(&code, &entries[i]);
 	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++)

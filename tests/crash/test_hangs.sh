@@ -154,7 +154,7 @@ kill_often
 # all_killed: a mount hangs, and its mounter was killed.
 all_killed() {
 	start
-	kill -KILL "$(pgrep -P "$server")"
+	kill -KILL "$(pgrep -P "$server" -x rowfs-mounter)"
 	load_notices 0 waiting
 	check "$what: it hangs without its mounter" within hangs "$server"
 }

@@ -196,7 +196,7 @@ fail_with "a user does not mount what is root's" 1 'Permission denied' \
 check "drop_privileges" mount -t fuse.rowfs -o drop_privileges,default_permissions,umask=027 s m
 check_eq "serves" "two 640" "$(cat m/t/row/f/q) $(stat -c %a m/t/row/f/q)"
 pid=$(serving "^rowfs $place/s /dev/fd/")
-check_eq "two processes, without any privilege" "2 0000000000000000" \
+check_eq "three processes, without any privilege" "3 0000000000000000" \
 	"$(for process in $(pgrep_here "^rowfs $place/s /dev/fd/"); do
 		awk '/^CapEff/ { print $2 }' "/proc/$process/status"
 	done | uniq -c | xargs)"

@@ -75,9 +75,7 @@ mount=$(grep -F " $m fuse.rowfs " /proc/self/mounts)
 check_eq "it is the user's mount" "user_id=$uid" "$(grep -o 'user_id=[0-9]*' <<<"$mount")"
 check_eq "without set-user-ID programs and devices" "nodev nosuid" \
 	"$(cut -d ' ' -f 4 <<<"$mount" | tr , '\n' | grep -xE 'nosuid|nodev' | sort | paste -sd ' ')"
-for process in $(pgrep_here "^$BUILD/rowfs $s $m\$"); do
-	grep -q mounter "/proc/$process/comm" || server=$process
-done
+server=$(serving "^$BUILD/rowfs $s $m\$")
 check "the process that serves gains no privileges" \
 	grep -q '^NoNewPrivs:[[:space:]]*1$' "/proc/${server:-none}/status"
 check "rows are made" user mkdir -p "$m/t/a/b/f"
@@ -137,12 +135,12 @@ inside() {
 	for call in "chmod roots/elf 0o4755" "fchmodat -100 roots/elf 0o4755" "fchmodat2 -100 roots/elf 0o4755 0" \
 		"setxattr roots/elf user.a a 1 0" "setxattrat -100 roots/elf 0 user.a 0 0" "removexattrat -100 roots/elf 0 user.a" \
 		"file_setattr -100 roots/elf 0 0 0" "truncate roots/elf 0" "setfsuid 0" "setresuid 0 0 0" "unshare 0x10000000" \
-		"io_uring_setup 1 0" "execve /bin/sh 0 0" "fork" "kill $$ 0"; do
+		"io_uring_setup 1 0" "execve /bin/sh 0 0" "fork" "kill $$ 0" "socket 1 2 0"; do
 		read -ra words <<<"${call//roots/$place/roots}"
 		refused ENOSYS "${words[@]}"
 	done
 	for call in "openat -100 $place/r/elf 0x41 0o4755" "openat -100 $place/r/elf 0x41 0o2755" "clone 0x10000011 0 0 0 0" \
-		"prlimit64 $$ 7 0 0" "fcntl 0 8 $$" "fcntl 0 10 9" "socket 2 1 0"; do
+		"prlimit64 $$ 7 0 0" "fcntl 0 8 $$" "fcntl 0 10 9"; do
 		read -ra words <<<"$call"
 		refused EPERM "${words[@]}"
 	done
@@ -247,6 +245,72 @@ if (($(id -u) == 0)); then
 		"$BUILD/rowfs" closed/r roots/m
 	rm -r closed
 fi
+
+# ---- The connector, which opens syslog for a mount in the background -----------------------------
+
+# syslog TYPE: receives messages of that type of socket at /dev/log, and writes them to a file.
+syslog() {
+	rm -f /dev/log
+	: >"$TMP/syslog"
+	"$python" -u -c '
+import socket, sys
+log = socket.socket(socket.AF_UNIX, getattr(socket, "SOCK_" + sys.argv[1]))
+log.bind("/dev/log")
+if log.type == socket.SOCK_STREAM:
+    log.listen()
+    log, _ = log.accept()
+with open(sys.argv[2], "ab", 0) as to:
+    while message := log.recv(9000):
+        to.write(message.replace(b"\0", b"\n") if sys.argv[1] == "STREAM" else message + b"\n")' "$1" "$TMP/syslog" &
+	syslogd=$!
+	track_pid "$syslogd"
+	within grep -q " /dev/log$" /proc/net/unix
+}
+
+# logged LEVEL TEXT: syslog has the server's message, in the form of RFC 3164; 3 is the facility daemon.
+logged() {
+	check "syslog has: $2" within grep -qaE "^<$((3 * 8 + $1))>[A-Z][a-z]{2} [ 1-3][0-9] [0-9:]{8} rowfs\\[$server\\]: .*$2" "$TMP/syslog"
+}
+
+logs() {
+	local type
+	mkdir "$TMP/root/dev"
+	mknod -m 666 "$TMP/root/dev/null" c 1 3
+	mknod -m 666 "$TMP/root/dev/fuse" c 10 229
+	ln -s /proc/self/fd "$TMP/root/dev/fd"
+	mkdir "$TMP/root/dev/shm" # where TMPDIR may be
+	mount --rbind /dev/shm "$TMP/root/dev/shm"
+	mount --rbind "$TMP/root/dev" /dev
+	make_store logs '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
+	syslog DGRAM
+	check "root mounts in the background" "$BUILD/rowfs" logs roots/m
+	server=$(serving "^$BUILD/rowfs logs roots/m\$")
+	logged 6 'no new privileges'
+	mkdir -p roots/m/t/r/f
+	# Each syslog is another one, to which the connection is made anew.
+	for type in DGRAM STREAM; do
+		kill "$syslogd"
+		wait "$syslogd" 2>/dev/null
+		syslog "$type"
+		truncate -s 11000000 roots/m/t/r/f/large
+		logged 4 11000000
+		rm roots/m/t/r/f/large
+	done
+	connector=$(pgrep_here "^$BUILD/rowfs logs roots/m\$" | while read -r pid; do
+		! grep -qx rowfs-connector "/proc/$pid/comm" || echo "$pid"
+	done)
+	check_eq "the connector has one file of its own" "socket" \
+		"$(find "/proc/$connector/fd" -mindepth 1 -printf '%f %l\n' | awk '$1 > 2 { sub(/:.*/, "", $2); print $2 }')"
+	check_eq "and no capability" 0000000000000000 "$(awk '/^CapPrm:/ { print $2 }' "/proc/$connector/status")"
+	kill -KILL "$connector"
+	within ended "$connector"
+	truncate -s 11000000 roots/m/t/r/f/large
+	check "the mount goes on without it" test -s roots/m/t/r/f/large
+	check "and ends" fusermount3 -u roots/m
+	check "with its server" within ended "$server"
+	umount -l /dev
+}
+((uid == $(id -u))) || logs
 
 # ---- Mounts whose server was killed --------------------------------------------------------------
 

@@ -126,9 +126,6 @@ static const struct syscalls_name syscalls_allowed[] = {
 	CALL(getgid),
 	CALL(getegid),
 	CALL(getrandom),
-	CALL(connect),
-	CALL(sendto),
-	CALL(sendmsg),
 	CALL(recvmsg),
 	CALL(wait4),
 	CALL(exit),
@@ -142,7 +139,7 @@ static const struct syscalls_name syscalls_allowed[] = {
 	IF(ioctl, "TCGETS"),
 	IF(clone, "the flags are those of pthread_create"),
 	IF(prlimit64, "of itself, and sets nothing"),
-	IF(socket, "AF_UNIX"),
+	IF(sendto, "to the other end, without an address"),
 	IF(tgkill, "to itself, or signal 0"),
 };
 
@@ -221,6 +218,9 @@ static const struct syscalls_name syscalls_refused[] = {
 	CALL(bpf),
 	CALL(userfaultfd),
 	CALL(perf_event_open),
+	CALL(socket),
+	CALL(connect),
+	CALL(sendmsg),
 	CALL(bind),
 	CALL(listen),
 	CALL(accept),
@@ -257,7 +257,7 @@ static int syscalls_try(long number, long a, long b, long c, long d, long e)
 	return error;
 }
 
-static void syscalls_enter(void)
+static void syscalls_enter(enum sandbox_connections connections)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[5])),
@@ -268,31 +268,56 @@ static void syscalls_enter(void)
 
 	SUITE_OK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
 	SUITE_OK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0));
-	SUITE_OK(sandbox_harden());
+	SUITE_OK(sandbox_harden(connections));
 }
 
 /* The numbers of today's kernels, those of the next years, and odd ones. */
-static void syscalls_check_numbers(void)
+static void syscalls_check_numbers(enum sandbox_connections connections)
 {
 	static const long odd[] = {601, 1000, 1023, 1024, 4096, 65535, 0x3fffffff};
 	int got;
 
-	syscalls_enter();
+	syscalls_enter(connections);
 	for (long number = 0; number <= SYSCALLS_LAST; number++) {
 		if (number == SYSCALLS_URETPROBE || number == SYSCALLS_UPROBE)
 			continue;
-		got = syscalls_try(number, -1, -1, -1, -1, 0);
+		if (connections == SANDBOX_CONNECTS &&
+		    (number == SYS_socket || number == SYS_connect || number == SYS_sendmsg))
+			continue;
+		got = syscalls_try(number, -1, -1, -1, -1, 1);
 		ck_assert_msg(got == syscalls_expected(number), "call %ld gives %d, not %d", number,
 			      got, syscalls_expected(number));
 	}
 	for (size_t i = 0; i < COUNT(odd); i++)
-		ck_assert_int_eq(syscalls_try(odd[i], -1, -1, -1, -1, 0), ENOSYS);
+		ck_assert_int_eq(syscalls_try(odd[i], -1, -1, -1, -1, 1), ENOSYS);
+}
+
+static void syscalls_check_server(void)
+{
+	syscalls_check_numbers(SANDBOX_CONNECTS_NOWHERE);
 }
 
 SUITE_TEST(test_each_number, 10)
 {
 	if (!SYSCALLS_SANITIZER)
-		suite_apart(syscalls_check_numbers);
+		suite_apart(syscalls_check_server);
+}
+
+/* The connector may connect to local sockets, and is confined like the server otherwise. */
+static void syscalls_check_connector(void)
+{
+	syscalls_check_numbers(SANDBOX_CONNECTS);
+	ck_assert_int_eq(syscalls_try(SYS_connect, 3, 0, 0, 0, 0), SYSCALLS_REACHED);
+	ck_assert_int_eq(syscalls_try(SYS_sendmsg, 3, 0, 0, 0, 0), SYSCALLS_REACHED);
+	for (long family = 0; family < 100; family++)
+		ck_assert_int_eq(syscalls_try(SYS_socket, family, SOCK_STREAM, 0, 0, 0),
+				 family == AF_UNIX ? SYSCALLS_REACHED : EPERM);
+}
+
+SUITE_TEST(test_connector, 10)
+{
+	if (!SYSCALLS_SANITIZER)
+		suite_apart(syscalls_check_connector);
 }
 
 /* With arguments that a listed call takes, and with others. */
@@ -345,13 +370,16 @@ static void syscalls_check_arguments(void)
 		{SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0, false},
 		{SYS_clone, thread | CLONE_NEWNET, 0, 0, 0, 0, false},
 		{SYS_clone, thread | CLONE_PTRACE, 0, 0, 0, 0, false},
+		{SYS_sendto, 3, 0, 10, MSG_NOSIGNAL, 0, true},
+		{SYS_sendto, 3, 0, 10, MSG_NOSIGNAL, 1, false},
+		{SYS_sendto, 3, 0, 10, MSG_NOSIGNAL, high, false},
 		{SYS_tgkill, self, 1, SIGKILL, 0, 0, true},
 		{SYS_tgkill, 1, 1, 0, 0, 0, true},
 		{SYS_tgkill, 1, 1, SIGCONT, 0, 0, false},
 		{SYS_tgkill, self - 1, self - 1, SIGKILL, 0, 0, false},
 	};
 
-	syscalls_enter();
+	syscalls_enter(SANDBOX_CONNECTS_NOWHERE);
 	for (size_t i = 0; i < COUNT(cases); i++)
 		ck_assert_msg(syscalls_try(cases[i].number, cases[i].a, cases[i].b, cases[i].c,
 					   cases[i].d, cases[i].e) ==
@@ -365,9 +393,6 @@ static void syscalls_check_arguments(void)
 							 command == F_SETLK
 						 ? SYSCALLS_REACHED
 						 : EPERM);
-	for (long family = 0; family < 100; family++)
-		ck_assert_int_eq(syscalls_try(SYS_socket, family, SOCK_STREAM, 0, 0, 0),
-				 family == AF_UNIX ? SYSCALLS_REACHED : EPERM);
 }
 
 SUITE_TEST(test_arguments, 10)
@@ -383,7 +408,7 @@ static int syscalls_kills(long number)
 	int status;
 
 	if (child == 0) {
-		syscalls_enter();
+		syscalls_enter(SANDBOX_CONNECTS_NOWHERE);
 #ifdef __x86_64__
 		if (number < 0)
 			__asm__ volatile("int $0x80" : "=a"(number) : "a"(20L));
