@@ -92,15 +92,14 @@ static void end_notices(struct fs *fs)
 	cache_clock_end(fs);
 }
 
-static int serve(struct fs *fs, struct mounter *mounter, const char *mountpoint)
+static int serve(struct fs *fs, struct mounter *mounter, const char *path)
 {
-	bool mounted = mountpoint_fd(mountpoint) >= 0;
+	bool mounted = mountpoint_fd(path) >= 0;
 	int rc;
 
-	rc = mounted ? fuse_session_mount(fs->session, mountpoint)
-		     : mounter_mount(mounter, fs->session);
+	rc = mounted ? fuse_session_mount(fs->session, path) : mounter_mount(mounter, fs->session);
 	if (rc != 0)
-		return say(mountpoint, "could not be mounted");
+		return say(path, "could not be mounted");
 	rc = notices_start(fs);
 	if (rc == 0)
 		rc = cache_clock_start(fs, dir_scans_expire);
@@ -111,7 +110,8 @@ static int serve(struct fs *fs, struct mounter *mounter, const char *mountpoint)
 	locks_end(fs->locks);
 	if (!mounted && mounter_unmount(mounter, fs->session) != 0)
 		fs_log(NULL, WCS_LOG_ERROR,
-		       "could not be unmounted: the mounter or fusermount3 is missing");
+		       "could not be unmounted: the mounter or fusermount3 is missing, or the "
+		       "directory above was closed; umount unmounts it, as root");
 	if (rc != 0)
 		fs_log(NULL, WCS_LOG_ERROR, strerror(-rc));
 	return rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
@@ -149,7 +149,7 @@ static int open_store(const struct options *options, struct fs *fs)
 
 /* Starts the mounter, and drops all privileges that serving does not need. Priorities and limits
  * must be set before. */
-static int shut_in(struct fs *fs, struct mounter *mounter, const char *mountpoint)
+static int shut_in(struct fs *fs, struct mounter *mounter, struct mountpoint *mountpoint)
 {
 	static char held[32];
 	struct sandbox_place store;
@@ -199,7 +199,7 @@ static int check_system(void)
 }
 
 /* The serving process; returns its exit status. */
-static int run(const struct options *options, const char *store_path, const char *mountpoint)
+static int run(const struct options *options, const char *store_path, struct mountpoint *mountpoint)
 {
 	struct fs fs = {.options = options->fs,
 			.store_path = store_path,
@@ -214,8 +214,6 @@ static int run(const struct options *options, const char *store_path, const char
 	 * exceed the maximum in semantics.md. */
 	mallopt(M_ARENA_MAX, ARENAS);
 	loop_block_signals();
-	if (check_system() != EXIT_SUCCESS)
-		return EXIT_FAILURE;
 	fs.session = session_new(options, &fs);
 	if (!fs.session) { /* libfuse has said why */
 		fputs("Try 'rowfs --help'.\n", stderr);
@@ -225,7 +223,7 @@ static int run(const struct options *options, const char *store_path, const char
 	if (status == EXIT_SUCCESS)
 		status = open_store(options, &fs);
 	if (status == EXIT_SUCCESS)
-		status = serve(&fs, &mounter, mountpoint);
+		status = serve(&fs, &mounter, mountpoint->path);
 	fs_rooms_free(&fs);
 	if (fs.store)
 		wcs_store_close(fs.store);
@@ -238,7 +236,7 @@ static int run(const struct options *options, const char *store_path, const char
 
 /* The parent waits until the child serves or ends. */
 static int run_in_background(const struct options *options, const char *store,
-			     const char *mountpoint)
+			     struct mountpoint *mountpoint)
 {
 	int fds[2], status;
 	pid_t child;
@@ -272,35 +270,38 @@ static int run_in_background(const struct options *options, const char *store,
 
 static int prepare_and_run(const struct options *options)
 {
-	char *store = realpath(options->store, NULL), *mountpoint = NULL;
-	char why[CONNECTION_WHY];
-	int status = EXIT_FAILURE;
+	char *store, why[CONNECTION_WHY];
+	int status = EXIT_FAILURE, open_mount = mountpoint_fd(options->mountpoint);
+	struct mountpoint mountpoint = {.directory = -1, .parent = -1};
 
+	if (!options->foreground)
+		descriptors_close_inherited(open_mount);
+	store = realpath(options->store, NULL);
 	if (!store && errno == ENOENT)
 		say(options->store, "there is no such directory; mkfs.rowfs makes a store");
 	else if (!store)
 		say(options->store, strerror(errno));
-	else if (options->allow_other && !options->default_permissions &&
-		 mountpoint_fd(options->mountpoint) >= 0)
+	else if (options->allow_other && !options->default_permissions && open_mount >= 0)
 		say("drop_privileges",
 		    "with allow_other the option default_permissions is needed, too: without it "
 		    "nobody's access would be checked");
 	else if (connection_release(store, why) != 0)
 		fprintf(stderr, "rowfs: %s\n", why);
-	else if (mountpoint_prepare(options->mountpoint, &mountpoint) == 0) {
-		if (mountpoint_covers(mountpoint, store))
-			say(mountpoint, "the store lies below it and would be hidden");
-		else if (mountpoint_covers(store, mountpoint))
-			say(mountpoint, "it lies in the store, which keeps its own files there");
+	else if (check_system() == EXIT_SUCCESS &&
+		 mountpoint_prepare(options->mountpoint, &mountpoint) == 0) {
+		if (mountpoint_covers(mountpoint.path, store))
+			say(mountpoint.path, "the store lies below it and would be hidden");
+		else if (mountpoint_covers(store, mountpoint.path))
+			say(mountpoint.path,
+			    "it lies in the store, which keeps its own files there");
 		else if (options->foreground)
-			status = run(options, store, mountpoint);
-		else {
-			descriptors_close_inherited(mountpoint_fd(mountpoint));
-			status = run_in_background(options, store, mountpoint);
-		}
+			status = run(options, store, &mountpoint);
+		else
+			status = run_in_background(options, store, &mountpoint);
 	}
+	mountpoint_close(&mountpoint);
 	free(store);
-	free(mountpoint);
+	free(mountpoint.path);
 	return status;
 }
 

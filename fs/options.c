@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fs/mount/privilege.h"
+
 enum { GC_INTERVAL = 300, GC_GRACE = 3600 }; /* seconds */
 
 const char options_usage[] =
@@ -174,7 +176,8 @@ static int set_option(struct options *options, const char *option)
 		     {"sync", &options->sync, true},
 		     {"ro", &options->read_only, false},
 		     {"allow_other", &options->allow_other, false},
-		     {"auto_unmount", &options->auto_unmount, false},
+		     /* libfuse gives it to fusermount3, which root's mount does without. */
+		     {"auto_unmount", &options->auto_unmount, privilege_mounts()},
 		     {"default_permissions", &options->default_permissions, false}};
 	int rc;
 

@@ -21,15 +21,17 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "fs/fs.h"
 #include "fs/mount/mountpoint.h"
+#include "fs/mount/privilege.h"
 #include "lib/system/connection.h"
 #include "lib/system/descriptors.h"
 #include "lib/system/threads.h"
@@ -49,8 +51,8 @@ enum { DYING_TRIES = 1000, HANGING_TRIES = 100, DYING_PAUSE_NS = 10000000 };
 struct mounter_watch {
 	pthread_mutex_t *alive;
 	pid_t server;
-	int connection;	   /* for connection_abort */
-	const char *place; /* NULL: unknown */
+	int connection;			     /* for connection_abort */
+	const struct mountpoint *mountpoint; /* NULL: an open mount's, unknown */
 };
 
 /* Waits for the end of the server. False: it is still there. */
@@ -63,15 +65,24 @@ static bool mounter_await_end(pid_t server, int tries)
 	return getppid() != server;
 }
 
-/* A thread. Without fusectl the abort goes by the mountpoint's name. Another mount may be there
- * once the server has ended, so the thread first waits whether the server ends by itself. */
+/* A thread. Without fusectl the abort opens the mount's root. Programs that unmount a mount whose
+ * server has ended would find it busy, so the thread first waits whether the server ends by itself.
+ */
 static void *mounter_watch(void *arg)
 {
 	const struct mounter_watch *watch = arg;
 
-	if (pthread_mutex_lock(watch->alive) == EOWNERDEAD &&
-	    (watch->connection >= 0 || !mounter_await_end(watch->server, HANGING_TRIES)))
-		connection_abort(watch->connection, watch->place);
+	int root = -1;
+
+	if (pthread_mutex_lock(watch->alive) != EOWNERDEAD)
+		return NULL;
+	if (watch->connection < 0 && mounter_await_end(watch->server, HANGING_TRIES))
+		return NULL;
+	if (watch->connection < 0 && watch->mountpoint)
+		root = mountpoint_open_root(watch->mountpoint);
+	connection_abort(watch->connection, root);
+	if (root >= 0)
+		close(root);
 	return NULL;
 }
 
@@ -90,56 +101,84 @@ static void mounter_let_go(int mount, bool quiet)
 		close(none);
 }
 
-/* Unmounts as fuse_session_unmount does, but without a fork, for which an ordinary user may have no
- * process left. */
-static _Noreturn void mounter_detach(const char *mountpoint)
+/* Mounts, and finds the mount. root does both by descriptors, others by the path. */
+static bool mounter_make(struct fuse_session *session, struct mountpoint *mountpoint)
 {
-	if (umount2(mountpoint, MNT_DETACH) == 0)
-		_exit(0);
-	mountpoint_become_fusermount(mountpoint, true);
+	bool direct = privilege_mounts();
+	char link[32];
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", mountpoint->directory);
+	if (direct && !mountpoint_stays(mountpoint))
+		return false;
+	if (fuse_session_mount(session, direct ? link : mountpoint->path) != 0)
+		return false;
+	return mountpoint_mounted(mountpoint, fuse_session_fd(session)) || !direct;
 }
 
 /* false: the server ended without MOUNTER_END. */
-static bool mounter_serve(int fd, struct fuse_session *session, const char *mountpoint, bool quiet,
-			  struct mounter_watch *watch)
+static bool mounter_serve(int fd, struct fuse_session *session, struct mountpoint *mountpoint,
+			  bool quiet, struct mounter_watch *watch)
 {
 	pthread_t thread;
 	char what;
 	int none, rc;
 
-	while (descriptors_receive(fd, &what, &none) == 0) {
-		if (what == MOUNTER_UNMOUNT)
-			mounter_detach(mountpoint);
-		if (what != MOUNTER_MOUNT)
-			return true;
-		if (fuse_session_mount(session, mountpoint) != 0) {
+	if (descriptors_receive(fd, &what, &none) != 0)
+		return false;
+	if (what == MOUNTER_MOUNT) {
+		if (!mounter_make(session, mountpoint)) {
 			descriptors_send(fd, MOUNTER_FAILED, -1);
 			return true;
 		}
-		watch->place = mountpoint;
-		watch->connection = connection_open(NULL, mountpoint);
+		watch->mountpoint = mountpoint;
+		watch->connection = connection_open(minor(mountpoint->mount.device));
+		rc = privilege_mounts() ? privilege_mounted() : 0;
 		threads_start(&thread, mounter_watch, watch);
-		rc = descriptors_send(fd, MOUNTER_DONE, fuse_session_fd(session));
+		if (rc == 0)
+			rc = descriptors_send(fd, MOUNTER_DONE, fuse_session_fd(session));
 		mounter_let_go(fuse_session_fd(session), quiet);
 		if (rc != 0)
 			return true;
+		if (descriptors_receive(fd, &what, &none) != 0)
+			return false;
 	}
-	return false;
+	if (what == MOUNTER_UNMOUNT)
+		mountpoint_unmount(mountpoint);
+	return true;
+}
+
+/* The mounter that starts no fusermount3 keeps only the privileges and calls of its own work. */
+static int mounter_confine(const struct mountpoint *mountpoint)
+{
+	struct stat st;
+
+	if (mountpoint->directory < 0)
+		return privilege_confine(false);
+	if (!privilege_mounts())
+		return 0;
+	if (fstat(mountpoint->parent, &st) != 0)
+		return -errno;
+	return privilege_confine(st.st_uid != geteuid());
 }
 
 /* The whole life of the mounter's process. fd: its end of the connection. */
 static _Noreturn void mounter_run(const struct mounter *mounter, int fd, const struct fs *fs,
-				  const char *mountpoint, pid_t server, bool quiet)
+				  struct mountpoint *mountpoint, pid_t server, bool quiet)
 {
 	struct mounter_watch watch = {.alive = mounter->alive, .server = server, .connection = -1};
-	int open_mount = mountpoint_fd(mountpoint);
+	int rc, open_mount = mountpoint_fd(mountpoint->path);
 	pthread_t thread;
 
 	prctl(PR_SET_NAME, "rowfs-mounter");
+	rc = mounter_confine(mountpoint);
+	if (rc != 0) {
+		fprintf(stderr, "rowfs: mounter: %s\n", strerror(-rc));
+		_exit(1);
+	}
 	if (open_mount >= 0) {
-		watch.connection = connection_open_fd(open_mount);
+		watch.connection = connection_open(connection_number(open_mount));
 		if (watch.connection < 0)
-			watch.connection = connection_open(fs->store_path, NULL);
+			watch.connection = connection_open_store(fs->store_path);
 		mounter_let_go(open_mount, quiet);
 		threads_start(&thread, mounter_watch, &watch);
 	}
@@ -171,8 +210,8 @@ static pthread_mutex_t *mounter_live(void)
 	return alive;
 }
 
-int mounter_start(struct mounter *mounter, const struct fs *fs, const char *mountpoint, int leave,
-		  bool quiet)
+int mounter_start(struct mounter *mounter, const struct fs *fs, struct mountpoint *mountpoint,
+		  int leave, bool quiet)
 {
 	pid_t child, server = getpid();
 	int fds[2];
@@ -194,6 +233,7 @@ int mounter_start(struct mounter *mounter, const struct fs *fs, const char *moun
 	if (child > 0) {
 		mounter->fd = fds[0];
 		mounter->process = child;
+		mountpoint_close(mountpoint);
 		return 0;
 	}
 	if (leave >= 0)
@@ -220,7 +260,8 @@ int mounter_mount(const struct mounter *mounter, struct fuse_session *session)
 }
 
 /* Sends the last command and waits for the end of the mounter. -EIO: the mounter or fusermount3 is
- * missing. A failure of fusermount3 is none: another process may have unmounted before. */
+ * missing, or the mount cannot be reached. A failure of fusermount3 is none: another process may
+ * have unmounted before. */
 static int mounter_finish(struct mounter *mounter, char what)
 {
 	int rc, status = 0;
@@ -231,7 +272,7 @@ static int mounter_finish(struct mounter *mounter, char what)
 	close(mounter->fd);
 	mounter->fd = -1;
 	if (waitpid(mounter->process, &status, 0) < 0 || !WIFEXITED(status) ||
-	    WEXITSTATUS(status) == MOUNTPOINT_NO_FUSERMOUNT)
+	    WEXITSTATUS(status) == MOUNTPOINT_LEFT)
 		rc = -EIO;
 	return rc == 0 ? 0 : -EIO;
 }
@@ -240,8 +281,10 @@ int mounter_unmount(struct mounter *mounter, struct fuse_session *session)
 {
 	struct pollfd kernel = {.fd = fuse_session_fd(session)};
 
-	if (poll(&kernel, 1, 0) == 1 && kernel.revents & POLLERR)
+	if (poll(&kernel, 1, 0) == 1 && kernel.revents & POLLERR) {
+		mounter_end(mounter); /* now, since it keeps the directory's filesystem busy */
 		return 0;
+	}
 	return mounter_finish(mounter, MOUNTER_UNMOUNT);
 }
 

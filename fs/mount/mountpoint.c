@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks mountpoints, and clears dead mounts (mounts whose server is gone). */
+/*
+ * Checks mountpoints, finds their mounts again, and clears dead mounts (mounts whose server is
+ * gone).
+ *
+ * umount2 on /proc/self/fd/N of an open root is exact: no name is looked up in between. The open
+ * root keeps the mount busy, which MNT_DETACH ignores.
+ */
 #include "fs/mount/mountpoint.h"
 
 #include <errno.h>
@@ -15,8 +21,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "fs/mount/privilege.h"
 #include "lib/system/connection.h"
-#include "lib/system/mounts.h"
 
 #define OPEN_FILES "/dev/fd/"
 enum { FUSE_MAJOR = 10, FUSE_MINOR = 229 };
@@ -27,18 +33,16 @@ static int refuse(const char *path, int error, const char *why)
 	return error;
 }
 
-/* Resolves a dead mount, where realpath fails. The caller frees it. */
-static char *resolve_dead(const char *given)
+/* The present path of an open file; the caller frees it. NULL: too long, with errno. */
+static char *path_of(int fd)
 {
-	int fd = open(given, O_PATH | O_CLOEXEC);
 	char link[32], path[PATH_MAX];
-	ssize_t len = -1;
+	ssize_t len;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	if (fd >= 0) {
-		len = readlink(link, path, sizeof(path));
-		close(fd);
-	}
+	len = readlink(link, path, sizeof(path));
+	if (len == sizeof(path))
+		errno = ENAMETOOLONG;
 	return len > 0 && (size_t)len < sizeof(path) ? strndup(path, (size_t)len) : NULL;
 }
 
@@ -68,80 +72,77 @@ static bool find_mount(const char *path, char *what, size_t size)
 }
 
 /* statvfs reaches the server even where the kernel has cached attributes of a dead mount. */
-static int look(const char *path, struct stat *st)
+static int look(int fd, struct stat *st)
 {
 	struct statvfs space;
 
-	return stat(path, st) != 0 || statvfs(path, &space) != 0 ? -1 : 0;
+	return fstat(fd, st) != 0 || fstatvfs(fd, &space) != 0 ? -1 : 0;
 }
 
 static bool lies_dead(const char *path)
 {
+	int fd = open(path, O_PATH | O_CLOEXEC);
 	struct stat st;
+	bool dead = (fd < 0 || look(fd, &st) != 0) && is_dead(errno);
 
-	return look(path, &st) != 0 && is_dead(errno);
+	if (fd >= 0)
+		close(fd);
+	return dead;
 }
 
-void mountpoint_become_fusermount(const char *path, bool quiet)
+static _Noreturn void become_fusermount(const char *path, bool quiet)
 {
 	char *const argv[] = {"fusermount3", "-u",	   "-z", quiet ? "-q" : "-z",
 			      "--",	     (char *)path, NULL};
 
 	execv("/usr/bin/fusermount3", argv);
 	execvp(argv[0], argv);
-	_exit(MOUNTPOINT_NO_FUSERMOUNT);
+	_exit(MOUNTPOINT_LEFT);
 }
 
-/* Unmounts a dead mount: directly as root, else through libfuse's helper. */
-static int unmount(const char *path)
+static int detach(int root)
 {
-	/* Through a descriptor, so that exactly the checked mount goes even if another one covers
-	 * it. */
-	int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC), rc = -1, status;
-	struct statvfs space;
 	char link[32];
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", root);
+	return umount2(link, MNT_DETACH) == 0 ? 0 : -errno;
+}
+
+/* Unmounts the dead mount whose root is open: directly with the privilege to, else through
+ * libfuse's helper by its path. */
+static int unmount(int root, const char *path)
+{
+	struct statvfs space;
+	int status;
 	pid_t pid;
 
-	if (fd >= 0) {
-		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-		if (fstatvfs(fd, &space) != 0 && is_dead(errno))
-			rc = umount2(link, MNT_DETACH);
-		close(fd);
-	}
-	if (rc == 0)
-		return 0;
-	if (!lies_dead(path))
+	if (fstatvfs(root, &space) == 0 || !is_dead(errno))
 		return -EBUSY;
+	if (privilege_mounts())
+		return detach(root);
 	pid = fork();
 	if (pid < 0)
 		return -errno;
 	if (pid == 0)
-		mountpoint_become_fusermount(path, false);
+		become_fusermount(path, false);
 	if (waitpid(pid, &status, 0) < 0)
 		return -errno;
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EBUSY;
 }
 
-void mountpoint_clear(const char *path)
-{
-	char what[256];
-
-	if (lies_dead(path) && find_mount(path, what, sizeof(what)))
-		unmount(path);
-}
-
-/* Dead mounts may be stacked, so this repeats until the path is alive. */
-static int check(const char *path)
+/* Checks the directory open at fd. 1: a dead mount was there, and what is below it is to be
+ * checked. Dead mounts may be stacked. */
+static int check(int fd, const char *path)
 {
 	char what[PATH_MAX] = "", why[PATH_MAX + CONNECTION_WHY];
+	bool ours = find_mount(path, what, sizeof(what));
 	struct stat st;
 
 	/* A look at a mount whose server hangs would hang. */
-	if (find_mount(path, what, sizeof(what)) && connection_release(what, why) != 0)
+	if (ours && connection_release(what, why) != 0)
 		return refuse(path, -EBUSY, why);
-	while (look(path, &st) != 0) {
+	if (look(fd, &st) != 0) {
 		int error = errno;
-		bool ours = find_mount(path, what, sizeof(what));
 
 		/* Only the user who mounted may access a mount, also a dead one. */
 		if (error == EACCES && ours) {
@@ -152,7 +153,7 @@ static int check(const char *path)
 		}
 		if (!is_dead(error))
 			return refuse(path, -error, strerror(error));
-		if (ours && unmount(path) == 0)
+		if (ours && unmount(fd, path) == 0)
 			fprintf(stderr, "rowfs: %s: cleared a dead mount of %s\n", path, what);
 		else if (lies_dead(path)) /* else auto_unmount or another start cleared it */
 			return ours ? refuse(path, -EBUSY,
@@ -160,10 +161,11 @@ static int check(const char *path)
 				    : refuse(path, -ENOTCONN,
 					     "is a dead mount of another filesystem, or lies "
 					     "in a dead mount; unmount that");
+		return 1;
 	}
 	if (!S_ISDIR(st.st_mode))
 		return refuse(path, -ENOTDIR, "is not a directory");
-	if (!find_mount(path, what, sizeof(what)))
+	if (!ours)
 		return 0;
 	snprintf(why, sizeof(why), "is busy: %s is mounted there; fusermount3 -u unmounts it",
 		 what);
@@ -177,35 +179,159 @@ int mountpoint_fd(const char *path)
 	return strncmp(path, OPEN_FILES, len) == 0 ? atoi(path + len) : -1;
 }
 
-int mountpoint_prepare(const char *given, char **path)
+/* Opens and checks the directory. 1: look again. */
+static int prepare(const char *given, struct mountpoint *mountpoint)
 {
-	char *resolved;
-	struct stat st;
-	int rc;
+	int rc, fd = open(given, O_PATH | O_CLOEXEC);
 
-	if (mountpoint_fd(given) >= 0) { /* only a mount that waits for its server */
-		if (stat(given, &st) != 0)
-			return refuse(given, -errno, strerror(errno));
-		if (!S_ISCHR(st.st_mode) || st.st_rdev != makedev(FUSE_MAJOR, FUSE_MINOR))
-			return refuse(given, -ENODEV, "is not an open mount");
-		*path = strdup(given);
-		return *path ? 0 : refuse(given, -ENOMEM, strerror(ENOMEM));
-	}
-	resolved = realpath(given, NULL);
-	if (!resolved && is_dead(errno))
-		resolved = resolve_dead(given);
-	if (!resolved)
+	if (fd < 0)
 		return refuse(given, -errno,
 			      errno == ENOENT
 				      ? "No such file or directory; mkdir makes a mountpoint"
 			      : is_dead(errno) ? "lies in a dead mount; unmount that"
 					       : strerror(errno));
-	rc = check(resolved);
-	if (rc == 0)
-		*path = resolved;
-	else
-		free(resolved);
+	mountpoint->directory = fd;
+	mountpoint->path = path_of(fd);
+	rc = mountpoint->path ? check(fd, mountpoint->path)
+			      : refuse(given, -errno, strerror(errno));
+	if (rc != 0)
+		return rc;
+	mountpoint->parent = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return mountpoint->parent >= 0 ? 0 : refuse(given, -errno, strerror(errno));
+}
+
+int mountpoint_prepare(const char *given, struct mountpoint *mountpoint)
+{
+	struct stat st;
+	int rc;
+
+	*mountpoint = (struct mountpoint){.directory = -1, .parent = -1};
+	if (mountpoint_fd(given) >= 0) { /* only a mount that waits for its server */
+		if (stat(given, &st) != 0)
+			return refuse(given, -errno, strerror(errno));
+		if (!S_ISCHR(st.st_mode) || st.st_rdev != makedev(FUSE_MAJOR, FUSE_MINOR))
+			return refuse(given, -ENODEV, "is not an open mount");
+		mountpoint->path = strdup(given);
+		return mountpoint->path ? 0 : refuse(given, -ENOMEM, strerror(ENOMEM));
+	}
+	for (;;) {
+		rc = prepare(given, mountpoint);
+		if (rc == 0)
+			return 0;
+		mountpoint_close(mountpoint);
+		free(mountpoint->path);
+		mountpoint->path = NULL;
+		if (rc < 0)
+			return rc;
+	}
+}
+
+void mountpoint_close(struct mountpoint *mountpoint)
+{
+	if (mountpoint->directory >= 0)
+		close(mountpoint->directory);
+	if (mountpoint->parent >= 0)
+		close(mountpoint->parent);
+	mountpoint->directory = mountpoint->parent = -1;
+}
+
+/* Opens the name of the mountpoint in its parent: the root of the mount, if there is one. */
+static int open_name(const struct mountpoint *mountpoint)
+{
+	const char *name = strrchr(mountpoint->path, '/');
+
+	if (!name)
+		return -1;
+	return openat(mountpoint->parent, name + 1, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+bool mountpoint_stays(const struct mountpoint *mountpoint)
+{
+	struct stat checked, now;
+	int fd = open_name(mountpoint);
+	bool stays = fd >= 0 && fstat(fd, &now) == 0 &&
+		     fstat(mountpoint->directory, &checked) == 0 && now.st_dev == checked.st_dev &&
+		     now.st_ino == checked.st_ino;
+
+	if (fd >= 0)
+		close(fd);
+	if (!stays)
+		refuse(mountpoint->path, 0, "was moved or replaced since it was checked");
+	return stays;
+}
+
+/* Is the root of the mount with this id open at fd? Otherwise closes fd. */
+static bool is_root(int fd, const struct mounts_id *mount)
+{
+	struct mounts_id id;
+
+	if (fd < 0)
+		return false;
+	if (mounts_identify(fd, &id) == 0 && id.mount == mount->mount && id.device == mount->device)
+		return true;
+	close(fd);
+	return false;
+}
+
+int mountpoint_open_root(const struct mountpoint *mountpoint)
+{
+	struct mounts_entry entry;
+	int fd = open_name(mountpoint), rc = -ENOENT;
+	FILE *mounts;
+
+	if (is_root(fd, &mountpoint->mount))
+		return fd;
+	mounts = mounts_open();
+	while (mounts && rc < 0 && mounts_next(mounts, &entry)) {
+		if (makedev(0, entry.number) != mountpoint->mount.device)
+			continue;
+		fd = open(entry.where, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		rc = is_root(fd, &mountpoint->mount) ? fd : -EBUSY;
+	}
+	if (mounts)
+		fclose(mounts);
 	return rc;
+}
+
+bool mountpoint_mounted(struct mountpoint *mountpoint, int fd)
+{
+	unsigned number = connection_number(fd);
+	struct mounts_id below, mount;
+	int root = open_name(mountpoint);
+	bool found = root >= 0 && mounts_identify(mountpoint->directory, &below) == 0 &&
+		     mounts_identify(root, &mount) == 0 && mount.mount != below.mount &&
+		     (number == 0 || mount.device == makedev(0, number));
+
+	if (root >= 0)
+		close(root);
+	if (found)
+		mountpoint->mount = mount;
+	return found;
+}
+
+void mountpoint_unmount(const struct mountpoint *mountpoint)
+{
+	int root = mountpoint_open_root(mountpoint);
+	char *path;
+
+	if (root == -ENOENT)
+		_exit(0);
+	if (privilege_mounts())
+		_exit(root >= 0 && detach(root) == 0 ? 0 : MOUNTPOINT_LEFT);
+	path = root >= 0 ? path_of(root) : NULL;
+	become_fusermount(path ? path : mountpoint->path, true);
+}
+
+void mountpoint_clear(const struct mountpoint *mountpoint)
+{
+	int root = mountpoint_open_root(mountpoint);
+	char *path = root >= 0 ? path_of(root) : NULL;
+
+	if (path)
+		unmount(root, path);
+	free(path);
+	if (root >= 0)
+		close(root);
 }
 
 int mountpoint_covers(const char *directory, const char *path)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,30 +17,29 @@
 
 enum { RELEASE_TRIES = 300, RELEASE_NAP_NS = 10000000 };
 
-static int connection_control(unsigned number)
+int connection_open(unsigned number)
 {
 	char path[64];
 
 	snprintf(path, sizeof(path), "/sys/fs/fuse/connections/%u/abort", number);
-	return open(path, O_WRONLY | O_CLOEXEC);
+	return number > 0 ? open(path, O_WRONLY | O_CLOEXEC) : -1;
 }
 
-int connection_open(const char *store, const char *where)
+int connection_open_store(const char *store)
 {
 	FILE *mounts = mounts_open();
 	struct mounts_entry entry;
 	unsigned number = 0;
 
 	while (mounts && mounts_next(mounts, &entry))
-		if (entry.rowfs && (!store || strcmp(entry.what, store) == 0) &&
-		    (!where || strcmp(entry.where, where) == 0))
+		if (entry.rowfs && strcmp(entry.what, store) == 0)
 			number = entry.number;
 	if (mounts)
 		fclose(mounts);
-	return number > 0 ? connection_control(number) : -1;
+	return connection_open(number);
 }
 
-int connection_open_fd(int fd)
+unsigned connection_number(int fd)
 {
 	char path[64], line[128];
 	unsigned number = 0;
@@ -51,25 +51,32 @@ int connection_open_fd(int fd)
 		sscanf(line, "fuse_connection: %u", &number);
 	if (info)
 		fclose(info);
-	return number > 0 ? connection_control(number) : -1;
+	return number;
 }
 
-bool connection_abort(int control, const char *where)
+/* The open descriptor keeps the mount busy: else umount would also remove it, and programs would
+ * write into the directory below. */
+bool connection_abort(int control, int mount)
 {
-	int held;
-	bool done;
+	char link[32];
 
 	if (control >= 0 && write(control, "1", 1) == 1)
 		return true;
-	if (!where)
-		return false;
-	/* The open directory keeps the mount busy: else umount would also remove it, and programs
-	 * would write into the directory below. */
-	held = open(where, O_PATH | O_CLOEXEC);
-	done = umount2(where, MNT_FORCE | UMOUNT_NOFOLLOW) == 0 || errno == EBUSY;
-	if (held >= 0)
-		close(held);
-	return done;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", mount);
+	return mount >= 0 && (umount2(link, MNT_FORCE) == 0 || errno == EBUSY);
+}
+
+/* The root of a listed mount, O_PATH. -1: its path leads to another mount by now. */
+static int connection_root(const struct mounts_entry *entry)
+{
+	int fd = open(entry->where, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct mounts_id id;
+
+	if (fd >= 0 && (mounts_identify(fd, &id) != 0 || id.device != makedev(0, entry->number))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
 }
 
 /* Aborts all mounts of the store. *where: the last mountpoint where that failed, for the caller to
@@ -80,17 +87,20 @@ static void connection_abort_all(const char *store, char **where)
 	struct mounts_entry entry;
 
 	while (mounts && mounts_next(mounts, &entry)) {
-		int control;
+		int control, root;
 
 		if (!entry.rowfs || strcmp(entry.what, store) != 0)
 			continue;
-		control = connection_control(entry.number);
-		if (!connection_abort(control, entry.where)) {
+		control = connection_open(entry.number);
+		root = connection_root(&entry);
+		if (!connection_abort(control, root)) {
 			free(*where);
 			*where = strdup(entry.where);
 		}
 		if (control >= 0)
 			close(control);
+		if (root >= 0)
+			close(root);
 	}
 	if (mounts)
 		fclose(mounts);

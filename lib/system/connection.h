@@ -13,19 +13,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A descriptor for connection_abort of the last rowfs mount of this store, at this place; either
- * may be NULL. It stands for this connection even if another one gets its number. -1: no such
- * mount, no fusectl at /sys/fs/fuse/connections, or another user's mount. */
-int connection_open(const char *store, const char *where);
+/* A descriptor for connection_abort of the connection with this number, the minor of its device. It
+ * stands for this connection even if another one gets the number. -1: no such mount, no fusectl at
+ * /sys/fs/fuse/connections, or another user's mount. */
+int connection_open(unsigned number);
 
-/* Opens the connection of the mount whose /dev/fuse is open as fd. -1 also on older kernels, whose
- * /proc/self/fdinfo does not name it. */
-int connection_open_fd(int fd);
+/* Of the last rowfs mount of this store. */
+int connection_open_store(const char *store);
+
+/* The number of the connection whose /dev/fuse is open as fd. 0: unknown, also on older kernels,
+ * whose /proc/self/fdinfo does not name it. */
+unsigned connection_number(int fd);
 
 /* Ends a connection: all its requests fail. control: from connection_open; -1, or if it fails:
- * umount's force at where, unless that is NULL, which only root may use. The mount itself stays.
- * False: neither can be used. */
-bool connection_abort(int control, const char *where);
+ * umount's force on the mount whose root is open as mount, unless that is -1, which only root may
+ * use. The mount itself stays. False: neither can be used. */
+bool connection_abort(int control, int mount);
 
 enum { CONNECTION_WHY = 512 };
 /* If a killed process holds the store's lock, aborts the mounts of the store and waits for the end

@@ -7,7 +7,13 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
+
+#ifndef STATX_MNT_ID_UNIQUE
+#define STATX_MNT_ID_UNIQUE 0x4000U
+#endif
 
 FILE *mounts_open(void)
 {
@@ -52,6 +58,19 @@ bool mounts_next(FILE *mounts, struct mounts_entry *entry)
 	entry->what = mounts_decode(strsep(&rest, " "));
 	entry->where = mounts_decode(fields[4]);
 	return true;
+}
+
+/* With an empty mask the kernel also tells the device of a mount that is closed to this user. */
+int mounts_identify(int fd, struct mounts_id *id)
+{
+	const int how = AT_EMPTY_PATH | AT_STATX_DONT_SYNC;
+	struct statx st;
+
+	if (statx(fd, "", how, STATX_MNT_ID_UNIQUE, &st) != 0 && statx(fd, "", how, 0, &st) != 0)
+		return -errno;
+	*id = (struct mounts_id){.mount = st.stx_mnt_id,
+				 .device = makedev(st.stx_dev_major, st.stx_dev_minor)};
+	return 0;
 }
 
 pid_t mounts_holder(const char *store)

@@ -4,6 +4,7 @@
 #define FS_MOUNTS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -19,6 +20,17 @@ FILE *mounts_open(void);
 
 /* The next mount; its names are good until the next call. Not for two threads. */
 bool mounts_next(FILE *mounts, struct mounts_entry *entry);
+
+/* A mount, whatever its path is now. */
+struct mounts_id {
+	uint64_t mount; /* from Linux 6.8 on no later mount has this id, before only no present one
+			 */
+	dev_t device;
+};
+
+/* Identifies the mount in which fd was opened; O_PATH suffices. Asks no FUSE server, which could
+ * hang. 0 or a negative errno. */
+int mounts_identify(int fd, struct mounts_id *id);
 
 /* The process that has the store open; 0: none; -1: unknown, because the store is unreadable. */
 pid_t mounts_holder(const char *store);

@@ -116,6 +116,16 @@ yields "the user unmounts it: it is unmounted" "" 'grep -F " $m " /proc/self/mou
 yields "mounts it again with what was written" $'one\ntwo' 'user cat "$m/t/a/b/f/q"' user "$BUILD/rowfs" "$s" "$m"
 check "and unmounts it" user fusermount3 -u "$m"
 
+user mkdir -p "$place/up/m"
+track_mount "$place/down/m"
+check "a mount in a directory" user "$BUILD/rowfs" "$s" "$place/up/m"
+user mv "$place/up" "$place/down"
+check "that is renamed" lib_mounted "$place/down/m"
+server=$(serving "^$BUILD/rowfs $s $place/up/m\$")
+kill -TERM "$server"
+check "ends" within ended "$server"
+check "and is unmounted where it is" not_mounted "$place/down/m"
+
 # ---- A store that root uses, too -----------------------------------------------------------------
 
 # all_theirs AFTER: every file of the user's stores and quarantines is still the user's.
