@@ -26,6 +26,7 @@
 
 #define OPEN_FILES "/dev/fd/"
 enum { FUSE_MAJOR = 10, FUSE_MINOR = 229 };
+enum { LINKS = 40 }; /* in a path, as in the kernel */
 
 static int refuse(const char *path, int error, const char *why)
 {
@@ -179,15 +180,87 @@ int mountpoint_fd(const char *path)
 	return strncmp(path, OPEN_FILES, len) == 0 ? atoi(path + len) : -1;
 }
 
+/* Whoever owns the root directory could exchange every path anyway; in a user namespace that is not
+ * always the namespace's root. */
+static bool is_foreign(int link)
+{
+	struct stat st, top;
+
+	return fstat(link, &st) != 0 || stat("/", &top) != 0 ||
+	       (st.st_uid != geteuid() && st.st_uid != top.st_uid);
+}
+
+/* Puts the target of the link `name` in front of *rest. 1: done; 0: it is no link; -ELOOP: it is
+ * another user's; -ENAMETOOLONG. */
+static int expand(int at, const char *name, char **rest, char path[2 * PATH_MAX])
+{
+	int rc = 0, fd = openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	char target[PATH_MAX], *tail = NULL;
+	ssize_t len = fd < 0 ? -1 : readlinkat(fd, "", target, sizeof(target));
+
+	if (len > 0)
+		tail = strdup(*rest ? *rest : "");
+	if (len > 0 && is_foreign(fd))
+		rc = -ELOOP;
+	else if (len > 0 && (!tail || (size_t)len + strlen(tail) + 2 > 2 * PATH_MAX))
+		rc = -ENAMETOOLONG;
+	else if (len > 0) {
+		snprintf(path, 2 * PATH_MAX, "%.*s/%s", (int)len, target, tail);
+		*rest = path;
+		rc = 1;
+	}
+	free(tail);
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+/* Opens a directory as the kernel does, part by part, and stops with ELOOP at a symbolic link of
+ * another user: its owner can exchange it, and directories for it, at any time. O_DIRECTORY also
+ * has autofs mount. */
+static int open_trusted(const char *given)
+{
+	char path[2 * PATH_MAX], *name, *rest = path;
+	int at, links = 0;
+
+	if (!*given || strlen(given) >= PATH_MAX) {
+		errno = *given ? ENAMETOOLONG : ENOENT;
+		return -1;
+	}
+	strcpy(path, given);
+	at = open(*path == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	while (at >= 0 && (name = strsep(&rest, "/"))) {
+		int fd, rc = 0;
+
+		if (!*name)
+			continue;
+		fd = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0)
+			rc = errno == ENOTDIR ? expand(at, name, &rest, path) : -errno;
+		if (rc > 0 && ++links > LINKS)
+			rc = -ELOOP;
+		if (rc > 0 && *path != '/')
+			continue;
+		if (rc > 0)
+			fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		close(at);
+		at = fd;
+		if (fd < 0)
+			errno = rc < 0 ? -rc : ENOTDIR;
+	}
+	return at;
+}
+
 /* Opens and checks the directory. 1: look again. */
 static int prepare(const char *given, struct mountpoint *mountpoint)
 {
-	int rc, fd = open(given, O_PATH | O_CLOEXEC);
+	int rc, fd = privilege_mounts() ? open_trusted(given) : open(given, O_PATH | O_CLOEXEC);
 
 	if (fd < 0)
 		return refuse(given, -errno,
 			      errno == ENOENT
 				      ? "No such file or directory; mkdir makes a mountpoint"
+			      : errno == ELOOP ? "has a symbolic link of another user, or too many"
 			      : is_dead(errno) ? "lies in a dead mount; unmount that"
 					       : strerror(errno));
 	mountpoint->directory = fd;

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # Another user owns a directory above root's mountpoint: he renames it, and plants a link to a directory
-# of root's, where root has another mount. root mounts on the directory that it checked, and unmounts
-# its own mount, wherever that is, and no other. Then mounts that moved or went by root's own hand.
+# of root's, where root has another mount. root follows no link of his, mounts on the directory that it
+# checked, and unmounts its own mount, wherever that is, and no other. Then mounts that moved or went by root's own hand.
 #
 #   ROUNDS   how many races at each event (default: 10; with ROWFS_FULL 100)
 
@@ -106,7 +106,32 @@ races() {
 	check_eq "$2: no mount is left" "" "$left"
 }
 races ROWFS "behind the check"
+races LOCK "before the check"
 check_eq "what is there stays" precious "$(cat victim/m/file)"
+
+# ---- Links in the path -----------------------------------------------------------------------------
+
+prepare
+theirs ln -s "$TMP/victim" link
+ln -s ../../victim theirs/d/link
+ln -s theirs/link mine
+ln -s loop loop
+for path in theirs/link/m "$TMP/theirs/link/m" theirs/../theirs/link/m mine/m mine; do
+	fail_with "$path has another user's link" 1 "^rowfs: $path: has a symbolic link of another user" "$rowfs" s "$path"
+done
+fail_with "an empty path" 1 'No such file' "$rowfs" s ""
+fail_with "a path that is too long" 1 'File name too long' "$rowfs" s "./$(printf '/%.0s' {1..9000})plain/m"
+fail_with "a loop" 1 '^rowfs: loop/m: .*too many' "$rowfs" s loop/m
+check_eq "nothing is mounted there" "" "$(ours)"
+ln -s "$TMP/plain" there
+ln -s there/m here
+for path in there/m here/ "$TMP/here" plain/../there/./m theirs/d/link/../plain/m; do
+	check "root's own links are followed: $path" "$rowfs" s "$path"
+	check_eq "to where they lead" "$TMP/plain/m" "$(ours)"
+	umount plain/m
+	within eval '[ -z "$(serving "^$rowfs s ")" ]'
+done
+rm loop mine here there
 
 # ---- The end ---------------------------------------------------------------------------------------
 
