@@ -234,7 +234,7 @@ check "its server ends" within eval '[ -z "$(pgrep -f "^$rowfs s plain/m")" ]'
 # mounter: its effective and permitted capabilities, no_new_privs and its kind of filter.
 mounter() {
 	local pid
-	pid=$(pgrep -P "$(server)")
+	pid=$(pgrep -P "$(server)" -x rowfs-mounter)
 	awk '/^(CapEff|CapPrm|NoNewPrivs|Seccomp):/ { printf "%s ", $2 }' "/proc/$pid/status"
 }
 filter=2
@@ -242,7 +242,7 @@ filter=2
 check "a mount" "$rowfs" s plain/m
 check_eq "the mounter keeps CAP_SYS_ADMIN alone" "0000000000200000 0000000000200000 1 $filter " "$(mounter)"
 check_eq "it has no file of the mount or the store open" "" \
-	"$(find "/proc/$(pgrep -P "$(server)")/fd" \( -lname "$TMP/s*" -o -lname "$TMP/plain/m/*" \) -printf '%l ')"
+	"$(find "/proc/$(pgrep -P "$(server)" -x rowfs-mounter)/fd" \( -lname "$TMP/s*" -o -lname "$TMP/plain/m/*" \) -printf '%l ')"
 umount plain/m
 within none_ours
 within eval '[ -z "$(server)" ]'
