@@ -1,26 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Escapes with backslashes. */
+/* Escapes: with backslashes, and as words of a shell. The caller frees each result; NULL: no
+ * memory. Any thread. */
 #ifndef LIB_ESCAPE_H
 #define LIB_ESCAPE_H
 
-#include <stdlib.h>
-#include <string.h>
+/* The text with a backslash before each byte that special has. */
+char *escape_bytes(const char *text, const char *special);
 
-/* The text with a backslash before each byte that special has. The caller frees it. NULL: no
- * memory. */
-static inline char *escape_bytes(const char *text, const char *special)
-{
-	char *escaped = malloc(2 * strlen(text) + 1), *to = escaped;
-
-	if (!escaped)
-		return NULL;
-	for (; *text; text++) {
-		if (strchr(special, *text))
-			*to++ = '\\';
-		*to++ = *text;
-	}
-	*to = 0;
-	return escaped;
-}
+/*
+ * The word as a shell takes it: as it is if it has letters, digits and %+,-./:@_ alone, else in
+ * single quotes. Bytes that are not UTF-8 and hostile characters (utf8_hostile) become $'\ooo',
+ * which bash, ksh and zsh read back, and which harms in no shell: the result is printable.
+ */
+char *escape_word(const char *word);
+/* As escape_word, of a path: one that begins with '-' gets "./" before it, so that no program takes
+ * it for an option. */
+char *escape_path(const char *path);
 
 #endif

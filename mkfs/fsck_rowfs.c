@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/escape.h"
 #include "mkfs/program.h"
 
 enum fsck_exit {
@@ -159,6 +160,15 @@ static void fsck_count(const char *before, uint64_t count, const char *what)
 	printf("%s%" PRIu64 " %s%s", before, count, what, count == 1 ? "" : "s");
 }
 
+/* Prints the quarantine, as a shell takes it: rowfs-load and mv are the next commands. */
+static void fsck_quarantined(const struct fsck *fsck, const char *quarantine)
+{
+	char *word = escape_path(quarantine);
+
+	printf("%s: quarantine: %s\n", fsck->path, word ? word : "beside it");
+	free(word);
+}
+
 static int fsck_sum(struct fsck *fsck, const struct wcs_check_result *result,
 		    const char *quarantine)
 {
@@ -166,7 +176,7 @@ static int fsck_sum(struct fsck *fsck, const struct wcs_check_result *result,
 	int exit_code = left > 0 ? FSCK_LEFT : result->found > 0 ? FSCK_CORRECTED : FSCK_CLEAN;
 
 	if (result->quarantined)
-		printf("%s: quarantine: %s\n", fsck->path, quarantine);
+		fsck_quarantined(fsck, quarantine);
 	if (result->found == 0)
 		printf("%s: clean", fsck->path);
 	else
@@ -251,7 +261,7 @@ static int fsck_check(struct fsck *fsck, const char *quarantine)
 	if (error) {
 		fflush(stdout);
 		if (result.quarantined)
-			printf("%s: quarantine: %s\n", fsck->path, quarantine);
+			fsck_quarantined(fsck, quarantine);
 		exit_code = fsck_fail(fsck, fault.text);
 		return error == -ECANCELED ? FSCK_STOPPED : exit_code;
 	}

@@ -14,6 +14,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "lib/escape.h"
 #include "lib/system/mounts.h"
 
 /* Is there a regular file of that name in a directory? */
@@ -59,7 +60,7 @@ int mounted_open_store(const struct program *program, const char *path, const ch
 	struct sandbox_place confined;
 	struct wcs_fault fault = {0};
 	const char *advice;
-	char *place;
+	char *place, *word;
 	int rc, exit_code = program_confine(program, path, &confined, 1);
 
 	if (exit_code)
@@ -70,12 +71,14 @@ int mounted_open_store(const struct program *program, const char *path, const ch
 	if (rc == -ENOENT && missing)
 		return program_fail(program, "%s: %s", path, missing);
 	place = rc == -EBUSY ? mounted_place(path) : NULL;
+	word = place ? escape_path(place) : NULL;
 	advice = strrchr(fault.text, ';');
-	if (place && advice)
+	if (word && advice)
 		program_fail(program, "%.*s, mounted at %s; try %s %s", (int)(advice - fault.text),
-			     fault.text, place, program->name, place);
+			     fault.text, place, program->name, word);
 	else
 		program_fail(program, "%s", fault.text);
+	free(word);
 	free(place);
 	return PROGRAM_FAILED;
 }

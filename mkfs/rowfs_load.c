@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/escape.h"
 #include "mkfs/load/lines.h"
 #include "mkfs/load/sink.h"
 #include "mkfs/mounted.h"
@@ -134,42 +135,48 @@ static void load_catch_signals(void)
 			sigaction(signals[i], &action, NULL);
 }
 
-/* Prints a space, and the word for a shell. */
-static void load_put_word(FILE *out, const char *word)
+/* Prints a space and the word, which it frees. Returns false if word is NULL. */
+static bool load_put_word(FILE *out, char *word)
 {
-	putc(' ', out);
-	for (; *word; word++)
-		fprintf(out, strchr(" \t!\"#$&'()*;<>?[\\]`{|}~", *word) ? "\\%c" : "%c", *word);
+	fprintf(out, " %s", word ? word : "");
+	free(word);
+	return word != NULL;
+}
+
+/* Prints a command that loads the rest; false: no memory. header: the number of header lines. */
+static bool load_put_rest(const struct load *load, uint64_t line, uint64_t header, FILE *out)
+{
+	bool named = load->file && strncmp(load->source, "/dev/", 5) != 0, memory = true;
+	const char *name = named ? load->source : "FILE", *table = load->sink->table;
+
+	fputs("interrupted; go on with (", out);
+	if (header > 0) {
+		fprintf(out, "head -n %" PRIu64, header);
+		memory = load_put_word(out, escape_path(name));
+		fputs("; ", out);
+	} else if (table[0]) {
+		fprintf(out, "echo '{\"table\":\"%s\"}'; ", table);
+	}
+	fprintf(out, "tail -n +%" PRIu64, line);
+	memory = load_put_word(out, escape_path(name)) && memory;
+	fputs(") | rowfs-load", out);
+	for (int i = 1; i + 1 < load->argc; i++)
+		memory = load_put_word(out, escape_word(load->argv[i])) && memory;
+	return load_put_word(out, escape_path(load->path)) && memory;
 }
 
 /* Prints how to load the rest. line: the first that is not applied; header: the number of header
  * lines, 0: none. */
 static int load_interrupted(const struct load *load, uint64_t line, uint64_t header)
 {
-	bool named = load->file && strncmp(load->source, "/dev/", 5) != 0;
-	const char *name = named ? load->source : "FILE", *table = load->sink->table;
 	char *why = NULL;
 	size_t len;
 	FILE *out = open_memstream(&why, &len);
+	bool memory = out && load_put_rest(load, line, header, out);
 	int exit_code;
 
-	if (!out)
-		return load_fail_at(load, line, 0, "interrupted");
-	fputs("interrupted; go on with (", out);
-	if (header > 0) {
-		fprintf(out, "head -n %" PRIu64, header);
-		load_put_word(out, name);
-		fputs("; ", out);
-	} else if (table[0]) {
-		fprintf(out, "echo '{\"table\":\"%s\"}'; ", table);
-	}
-	fprintf(out, "tail -n +%" PRIu64, line);
-	load_put_word(out, name);
-	fputs(") | rowfs-load", out);
-	for (int i = 1; i < load->argc; i++)
-		load_put_word(out, load->argv[i]);
-	fclose(out);
-	exit_code = load_fail_at(load, line, 0, why);
+	memory = out && fclose(out) == 0 && memory;
+	exit_code = load_fail_at(load, line, 0, memory ? why : "interrupted");
 	free(why);
 	return exit_code;
 }

@@ -8,13 +8,14 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/escape.h"
+
 #define DIRECTORY_NAME_MAX 120 /* bytes of a path in a fault */
-/* Bytes of a path that no shell changes. */
-#define DIRECTORY_PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-"
 
 int wcs_fault_set(struct wcs_fault *fault, int error, const char *format, ...)
 {
@@ -73,14 +74,6 @@ int directory_refuse(struct wcs_fault *fault, int rc, const char *path, const ch
 	return wcs_fault_set(fault, rc, "%s: %s", directory_name(path), why);
 }
 
-/* The path, if a command may have it as it is: whole, and without quotes; else STORE. */
-static const char *directory_argument(const char *path)
-{
-	bool plain = path[strspn(path, DIRECTORY_PLAIN)] == 0;
-
-	return plain && directory_name(path) == path ? path : "STORE";
-}
-
 int directory_fail_at(struct wcs_fault *fault, int error, const struct directory *directory,
 		      const char *name)
 {
@@ -88,6 +81,7 @@ int directory_fail_at(struct wcs_fault *fault, int error, const struct directory
 	int rc = directory_error(error);
 	struct stat top, st;
 	char owner[24] = "root"; /* the sandbox hides /etc/passwd, so no other user has a name */
+	char *word;
 	bool known = rc == -EACCES && stat(directory->path, &top) == 0;
 
 	if (known && *name)
@@ -102,11 +96,17 @@ int directory_fail_at(struct wcs_fault *fault, int error, const struct directory
 				     slash, name, strerror(error), st.st_mode & 07777u);
 	if (st.st_uid != 0)
 		snprintf(owner, sizeof(owner), "user %u", st.st_uid);
-	return wcs_fault_set(
-		fault, rc,
-		"%s%s%s: %s: it belongs to %s, and this is user %u; as root: chown -R %u %s", path,
-		slash, name, strerror(error), owner, geteuid(), *name ? top.st_uid : geteuid(),
-		directory_argument(directory->path));
+	word = escape_path(directory->path);
+	if (word && strlen(word) > DIRECTORY_NAME_MAX) { /* half a word is none */
+		free(word);
+		word = NULL;
+	}
+	wcs_fault_set(fault, rc,
+		      "%s%s%s: %s: it belongs to %s, and this is user %u; as root: chown -R %u %s",
+		      path, slash, name, strerror(error), owner, geteuid(),
+		      *name ? top.st_uid : geteuid(), word ? word : "STORE");
+	free(word);
+	return rc;
 }
 
 int directory_fail(struct wcs_fault *fault, int error, const char *path, const char *what)

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "fs/keyvis/picture.h"
+#include "lib/escape.h"
 #include "lib/grow.h"
 #include "lib/names.h"
 #include "lib/utf8.h"
@@ -266,20 +267,23 @@ char *keyvis_prefix(const struct keyvis_table *table, const struct wcs_heat_rang
 	return label_join("", keyvis_key(table, label_first(range->start, len)), after);
 }
 
-/* The path of the first `end` bytes of a stored key. */
+/* The path of the first `end` bytes of a stored key, as a shell takes it. */
 static char *label_path(const struct keyvis_table *table, struct wcs_slice stored, size_t end)
 {
 	size_t salt = label_salt(table, stored);
-	char before[WCS_TABLE_NAME_MAX + 2] = "";
+	char before[WCS_TABLE_NAME_MAX + 2] = "", *path, *word;
 
 	if (end <= salt)
 		return strdup(table->root ? "." : table->name);
 	if (!table->root)
 		snprintf(before, sizeof(before), "%s/", table->name);
-	return label_join(before,
+	path = label_join(before,
 			  wcs_keys_path(table->keys, table->delimiter, table->families,
 					label_behind(label_first(stored, end), salt)),
 			  "");
+	word = path ? escape_path(path) : NULL;
+	free(path);
+	return word;
 }
 
 char *keyvis_path(const struct keyvis_table *table, const struct wcs_heat_range *range)

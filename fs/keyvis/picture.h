@@ -60,7 +60,8 @@ char *keyvis_prefix(const struct keyvis_table *table, const struct wcs_heat_rang
  * keyvis_list_free frees them. */
 char **keyvis_labels(const struct keyvis_table *table, const struct wcs_heat_map *map,
 		     size_t width);
-/* The path, from the mountpoint, of its row, or of the longest prefix that all its keys have. */
+/* The path, from the mountpoint, of its row, or of the longest prefix that all its keys have; as a
+ * shell takes it (escape_path). */
 char *keyvis_path(const struct keyvis_table *table, const struct wcs_heat_range *range);
 
 /* A prefix of neighbouring ranges: a segment of their keys, or their salt. */

@@ -13,9 +13,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/escape.h"
 #include "lib/system/mounts.h"
 
 enum { RELEASE_TRIES = 300, RELEASE_NAP_NS = 10000000 };
+enum { CONNECTION_PATH_MAX = 200 }; /* bytes of a path in a reason */
 
 int connection_open(unsigned number)
 {
@@ -121,17 +123,20 @@ static bool connection_hangs(const char *store, pid_t holder)
 
 int connection_release(const char *store, char why[CONNECTION_WHY])
 {
-	char *path = realpath(store, NULL), *where = NULL;
+	char *path = realpath(store, NULL), *where = NULL, *word;
 	pid_t holder = path ? mounts_holder(path) : 0;
 	int rc = 0;
 
 	if (mounts_dying(holder)) {
 		connection_abort_all(path, &where);
 		if (connection_hangs(path, holder)) {
+			word = where ? escape_path(where) : NULL;
 			snprintf(why, CONNECTION_WHY,
-				 "%s: process %ld was killed, and hangs in its mount; as root: "
+				 "%.*s: process %ld was killed, and hangs in its mount; as root: "
 				 "umount -f %s",
-				 store, (long)holder, where ? where : "MOUNTPOINT");
+				 CONNECTION_PATH_MAX, store, (long)holder,
+				 word && strlen(word) <= CONNECTION_PATH_MAX ? word : "MOUNTPOINT");
+			free(word);
 			rc = -EBUSY;
 		}
 	}

@@ -160,15 +160,19 @@ if [ "$(id -u)" = 0 ]; then
 	check "and nothing was wrong" "$fsck" -n s
 	chown 1:1 "$table"
 	chown 0:0 s/ROWFS
-	# The command names the store if it is whole and needs no quotes.
-	long=$(printf 'long%0120d' 0)
-	for store in s "s;t" "$long"; do
-		argument=STORE
-		if [ "$store" = s ]; then argument=/mnt/s; else mv s "$store"; fi
-		fail_with "nor is a marker damaged that the user may not read: $store" 8 \
-			"${store: -100}/ROWFS: Permission denied: it belongs to root, .* chown -R 1 $argument\$" as_user ./fsck.rowfs -y "$store"
+	# The command names the store if the message has all of its path. Root runs it in a shell.
+	long=$(printf 'long%0120d' 0) bait="a'\$(touch pwn);b"
+	for store in s "$bait" "$long"; do
+		argument=/mnt/$store
+		[ "$store" = "$long" ] && argument=STORE
+		[ "$store" = s ] || mv s "$store"
+		fail_with "nor is a marker damaged that the user may not read: $store" 8 'ROWFS: Permission denied: it belongs to root,' \
+			as_user ./fsck.rowfs -y "$store"
+		check_eq "which the command repairs: $store" "-R 1 $argument" \
+			"$(bash -c "chown() { echo \"\$*\"; }; $(as_user ./fsck.rowfs -y "$store" 2>&1 | sed 's/.*; as root: //')")"
 		[ "$store" = s ] || mv "$store" s
 	done
+	check "which runs no other" [ ! -e pwn ]
 fi
 
 # shellcheck disable=SC2154 # fsck.sh sets it

@@ -128,7 +128,8 @@ heat=$m/.rowfs/keyvis
 # shellcheck disable=SC2016
 printf '{"key":"%s","families":{"f":{"q":"1"}}}\n' '</script><script>alert(1)</script>' \
 	'%1B]0;owned%07%1B[2J' 'c2\u009b31m' '\u202etxt' 'a#<b>&amp;\"'"'"'#%00%FF%FE' ']]>-->' '$(reboot)`x`' \
-	'%0D%0A%09#x' "$(printf 'long%.0s' {1..900})" >"$TMP/hostile"
+	'%0D%0A%09#x' "$(printf 'long%.0s' {1..900})" 'r#$(touch pwn)' "q#'\$(touch pwn)'" ';touch pwn;#\u00a0' '-rf#x y' \
+	'~root' >"$TMP/hostile"
 for _ in {1..30}; do cat "$TMP/hostile" >"$m/t/.rows"; done
 mkdir "$TMP/ops"
 cp "$heat/t/ops".* "$TMP/ops"
@@ -136,6 +137,21 @@ valid hostile "$TMP/ops"
 for f in svg html; do
 	check "hostile: no element of a key is in $f" [ "$(grep -ciE '<script>alert|<b>' "$TMP/ops/ops.$f")" = 0 ]
 done
+# A user who may write keys waits for an operator who pastes the path that the page copies behind a command.
+# U+009B has the same bytes in a name of the tree, so a shell without $'...' does not find that one.
+paste=$TMP/paste
+mkdir "$paste" && ln -s "$m/t" "$paste/t"
+sed -n 's/^"paths":\(.*\),$/\1/p' "$TMP/ops/ops.html" | jq -r '.[]' | sort -u >"$TMP/paths"
+check_eq "hostile: each key has a path that is pasted" 15 "$(grep -c ^ "$TMP/paths")"
+check_eq "hostile: a path acts on no terminal" "" "$(LC_ALL=C grep -aP '[\x00-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80' "$TMP/paths")"
+for shell in bash "busybox sh" dash; do
+	while read -r path; do
+		[[ $shell = dash && $path = *"\$'"* ]] ||
+			check "hostile: pasted into $shell: $path" bash -c 'cd "$1" && '"$shell"' -c "stat -- $2"' - "$paste" "$path"
+	done <"$TMP/paths"
+done
+check_eq "hostile: none of them ran a command" t "$(ls -A "$paste")"
+cd "$TMP" || exit 1
 check_eq "hostile: a long key keeps lines short" 0 "$(awk 'length > 100' "$heat/t/4d/ops.txt" | wc -l)"
 check "a table without traffic says so" grep -q "The map is empty: no operations were counted in this time." "$heat/empty/28d/ops.txt"
 check "so does its html" grep -q "The map is empty" "$heat/empty/ops.html"

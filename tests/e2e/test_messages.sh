@@ -160,4 +160,15 @@ refused "nor by the schema" /.rowfs/schema.json "table more: a store holds at mo
 	sh -c 'echo "{\"tables\":{\"more\":{}}}" | dd of=m/.rowfs/schema.json' # which looks at close
 check "which is none, either" grep -q 'No space left' .err
 
+# ---- Commands to copy ------------------------------------------------------------------------
+
+unmount_store m
+bait="a'\$(touch pwn);b"
+mkdir "$bait"
+mount_store s "$bait"
+fail_with "rowfs-dump: in use by a mount of that name" 1 'mounted at .*; try rowfs-dump ' rowfs-dump s
+check "its command dumps the mount" bash -c "$(sed "s/.*; try //" "$TMP/.check")"
+check "and no other command runs" [ ! -e pwn ]
+unmount_store "$bait"
+
 finish

@@ -214,6 +214,22 @@ SUITE_TEST(test_paths_are_those_of_the_tree, 10)
 	heat_map_free(map);
 }
 
+SUITE_TEST(test_paths_are_quoted_for_a_shell, 10)
+{
+	const struct keyvis_table table = {"t", '#', NULL, NULL, true};
+	const char *const starts[] = {"-rf#x", "-rf#x y", "a'b", "r#$(x)", "s\302\233m", "~root"};
+	struct wcs_heat_map *map = heat_map_new(starts, 6, 1, WCS_HEAT_OPS);
+
+	for (size_t r = 0; r < 6; r++) {
+		map->ranges[r].row = true;
+		heat_map_add(map, r, 0, 100 - r);
+	}
+	EXPECT_PARTS(
+		print(&table, map, KEYVIS_HTML), "\"paths\":[\"./-rf/x\",\"./'-rf/x y'\",",
+		"\"'a'\\u005c''b'\",\"'r/$(x)'\",\"'s'$'\\u005c302\\u005c233''m'\",\"'~root'\"]");
+	heat_map_free(map);
+}
+
 SUITE_TEST(test_keys_of_a_design_are_shown_and_salts_are_buckets, 10)
 {
 	struct wcs_keys keys = {
