@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The log: standard error in the foreground, syslog otherwise. */
+/* The log: standard error in the foreground, syslog otherwise; with hostile characters as %XX. */
 #include "fs/fs.h"
 
 #include <pthread.h>
@@ -13,8 +13,9 @@
 #include <unistd.h>
 
 #include "lib/system/connector.h"
+#include "lib/utf8.h"
 
-enum { LOG_LINE = 8192 }; /* bytes of a message of syslog; the rest is cut */
+enum { LOG_LINE = 8192 }; /* bytes of a message; the rest is cut */
 
 /* Set by fs_log_init, in the main thread and then in the one that answers the first request, while
  * threads of the store may log. */
@@ -70,13 +71,16 @@ void fs_log(void *ctx, enum wcs_log_level level, const char *text)
 	static const int priorities[] = {LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG};
 	static const char *const names[] = {"error", "warning", "info", "debug"};
 
+	char safe[LOG_LINE];
+
 	(void)ctx;
 	if (level > atomic_load(&highest))
 		return;
+	utf8_safe_copy(text, safe, sizeof(safe));
 	if (atomic_load(&into_syslog))
-		log_to_syslog(priorities[level], text);
+		log_to_syslog(priorities[level], safe);
 	else
-		fprintf(stderr, "rowfs: %s: %s\n", names[level], text);
+		fprintf(stderr, "rowfs: %s: %s\n", names[level], safe);
 }
 
 /* libfuse composes some lines of several messages. */

@@ -29,6 +29,7 @@
 #include "lib/system/descriptors.h"
 #include "lib/system/mounts.h"
 #include "lib/system/sandbox.h"
+#include "lib/utf8.h"
 
 enum { EXIT_USAGE = 2 };
 enum { JSON_BYTES = 1 << 30 };
@@ -44,7 +45,18 @@ static int none_fd = -1;     /* replaces 0 to 2 in the background; open while re
 
 static int say(const char *what, const char *why)
 {
-	fprintf(stderr, "rowfs: %s: %s\n", what, why);
+	fputs("rowfs: ", stderr);
+	utf8_print(stderr, what);
+	fprintf(stderr, ": %s\n", why);
+	return EXIT_FAILURE;
+}
+
+/* Says a reason that names its place. */
+static int say_why(const char *why)
+{
+	fputs("rowfs: ", stderr);
+	utf8_print(stderr, why);
+	fputc('\n', stderr);
 	return EXIT_FAILURE;
 }
 
@@ -135,10 +147,8 @@ static int open_store(const struct options *options, struct fs *fs)
 	struct wcs_table *table = NULL;
 	int rc = wcs_store_open(fs->store_path, &store, &fs->store, &fault);
 
-	if (rc != 0) { /* the text names the store */
-		fprintf(stderr, "rowfs: %s\n", fault.text);
-		return EXIT_FAILURE;
-	}
+	if (rc != 0)
+		return say_why(fault.text);
 	if (fs->options.table)
 		rc = wcs_table_open(fs->store, fs->options.table, &table);
 	if (rc != 0)
@@ -286,7 +296,7 @@ static int prepare_and_run(const struct options *options)
 		    "with allow_other the option default_permissions is needed, too: without it "
 		    "nobody's access would be checked");
 	else if (connection_release(store, why) != 0)
-		fprintf(stderr, "rowfs: %s\n", why);
+		say_why(why);
 	else if (check_system() == EXIT_SUCCESS &&
 		 mountpoint_prepare(options->mountpoint, &mountpoint) == 0) {
 		if (mountpoint_covers(mountpoint.path, store))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Escapes: with backslashes, and as words of a shell. */
+/* Escapes: with backslashes, in strings of JSON, and as words of a shell. */
 #include "lib/escape.h"
 
 #include <stdbool.h>
@@ -24,6 +24,43 @@ char *escape_bytes(const char *text, const char *special)
 	}
 	*to = 0;
 	return escaped;
+}
+
+size_t escape_json(const char *text, size_t len, char *to)
+{
+	unsigned char *end = (unsigned char *)to;
+	size_t count;
+
+	for (const unsigned char *at = (const unsigned char *)text; len > 0; at += count) {
+		uint32_t point = 0xfffd;
+
+		count = utf8_character(at, len);
+		if (count > 0)
+			point = utf8_point(at, count);
+		if (count == 0 || utf8_hostile(point)) {
+			count = count > 0 ? count : 1;
+			end = utf8_json(point, end);
+		} else {
+			if (*at == '"' || *at == '\\')
+				*end++ = '\\';
+			end = mempcpy(end, at, count);
+		}
+		len -= count;
+	}
+	return (size_t)((char *)end - to);
+}
+
+char *escape_json_string(const char *text)
+{
+	size_t len = strlen(text), used = 0;
+	char *string = malloc(6 * len + 3);
+
+	if (!string)
+		return NULL;
+	string[used++] = '"';
+	used += escape_json(text, len, string + used);
+	strcpy(string + used, "\"");
+	return string;
 }
 
 /* Writes a quote of the shell's, or $' and the bytes in octal, between two parts in quotes. */

@@ -1,16 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* Escapes: with backslashes, and as words of a shell. The caller frees each result; NULL: no
- * memory. Any thread. */
+/* Escapes: with backslashes, in strings of JSON, and as words of a shell. The caller frees each
+ * result; NULL: no memory. Any thread. */
 #ifndef LIB_ESCAPE_H
 #define LIB_ESCAPE_H
+
+#include <stddef.h>
 
 /* The text with a backslash before each byte that special has. */
 char *escape_bytes(const char *text, const char *special);
 
+/* Writes len bytes of UTF-8 as in a string of JSON: quotes and backslashes with a backslash,
+ * hostile characters (utf8_hostile) as \uXXXX. `to` has room for six times the bytes. Returns the
+ * length. */
+size_t escape_json(const char *text, size_t len, char *to);
+/* The text as a string of JSON, in quotes. */
+char *escape_json_string(const char *text);
+
 /*
  * The word as a shell takes it: as it is if it has letters, digits and %+,-./:@_ alone, else in
- * single quotes. Bytes that are not UTF-8 and hostile characters (utf8_hostile) become $'\ooo',
- * which bash, ksh and zsh read back, and which harms in no shell: the result is printable.
+ * single quotes. Bytes that are not UTF-8 and hostile characters become $'\ooo', which bash, ksh
+ * and zsh read back, and which harms in no shell: the result is printable.
  */
 char *escape_word(const char *word);
 /* As escape_word, of a path: one that begins with '-' gets "./" before it, so that no program takes

@@ -65,10 +65,11 @@ uint32_t utf8_point(const unsigned char *at, size_t len)
 
 bool utf8_in(const struct utf8_range *ranges, size_t count, uint32_t point)
 {
-	for (size_t i = 0; i < count; i++)
-		if (point >= ranges[i].from && point <= ranges[i].to)
-			return true;
-	return false;
+	size_t i = 0;
+
+	while (i < count && point > ranges[i].to)
+		i++;
+	return i < count && point >= ranges[i].from;
 }
 
 /* Control characters, marks that have no width or change the direction, and characters that
@@ -83,31 +84,76 @@ bool utf8_hostile(uint32_t point)
 	return utf8_in(utf8_hostiles, sizeof(utf8_hostiles) / sizeof(*utf8_hostiles), point);
 }
 
-char *utf8_safe(char *text)
+/* Writes the safe form of the character, or byte of none, at the start of a text, at most 12 bytes.
+ * Returns its length, that of the character to *len. */
+static size_t utf8_spell(const char *text, char spelled[12], size_t *len)
 {
 	static const char digits[] = "0123456789ABCDEF";
-	char *safe = text ? malloc(3 * strlen(text) + 1) : NULL, *to = safe;
-	size_t len;
+	const unsigned char *at = (const unsigned char *)text;
+	size_t count = utf8_character(at, strnlen(text, 4));
+	bool hostile = count == 0 || utf8_hostile(utf8_point(at, count));
+	char *to = spelled;
 
-	for (const char *from = text; safe && *from; from += len) {
-		const unsigned char *at = (const unsigned char *)from;
-		bool hostile;
-
-		len = utf8_character(at, strnlen(from, 4));
-		hostile = len == 0 || utf8_hostile(utf8_point(at, len));
-		len = len > 0 ? len : 1;
-		for (size_t i = 0; i < len; i++) {
-			if (hostile) {
-				*to++ = '%';
-				*to++ = digits[at[i] >> 4];
-				*to++ = digits[at[i] & 15];
-			} else {
-				*to++ = from[i];
-			}
+	*len = count > 0 ? count : 1;
+	for (size_t i = 0; i < *len; i++) {
+		if (hostile) {
+			*to++ = '%';
+			*to++ = digits[at[i] >> 4];
+			*to++ = digits[at[i] & 15];
+		} else {
+			*to++ = text[i];
 		}
 	}
+	return (size_t)(to - spelled);
+}
+
+size_t utf8_safe_copy(const char *text, char *safe, size_t room)
+{
+	size_t used = 0, len, count;
+	char spelled[12];
+
+	for (; *text; text += len) {
+		count = utf8_spell(text, spelled, &len);
+		if (used + count >= room)
+			break;
+		memcpy(safe + used, spelled, count);
+		used += count;
+	}
+	safe[used] = '\0';
+	return used;
+}
+
+char *utf8_safe(char *text)
+{
+	size_t room = text ? 3 * strlen(text) + 1 : 0;
+	char *safe = text ? malloc(room) : NULL;
+
 	if (safe)
-		*to = '\0';
+		utf8_safe_copy(text, safe, room);
 	free(text);
 	return safe;
+}
+
+int utf8_print(FILE *to, const char *text)
+{
+	char spelled[12];
+	size_t len;
+
+	for (; *text; text += len)
+		fwrite(spelled, utf8_spell(text, spelled, &len), 1, to);
+	return ferror(to) ? -1 : 0;
+}
+
+unsigned char *utf8_json(uint32_t point, unsigned char *to)
+{
+	static const char digits[] = "0123456789abcdef";
+	uint32_t low = point > 0xffff ? 0xdc00 + (point & 0x3ff) : 0;
+
+	if (low > 0)
+		point = 0xd7c0 + (point >> 10);
+	*to++ = '\\';
+	*to++ = 'u';
+	for (int shift = 12; shift >= 0; shift -= 4)
+		*to++ = (unsigned char)digits[point >> shift & 15];
+	return low > 0 ? utf8_json(low, to) : to;
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* The length, 1 to 4, of the character at the start of left bytes; 0: there is none. */
 size_t utf8_character(const unsigned char *at, size_t left);
@@ -17,7 +18,7 @@ size_t utf8_prefix(const unsigned char *bytes, size_t len);
 /* The code point of a character of that many bytes. */
 uint32_t utf8_point(const unsigned char *at, size_t len);
 
-/* Code points, both in it. */
+/* Code points, both in it; a table of ranges is in ascending order. */
 struct utf8_range {
 	uint32_t from, to;
 };
@@ -27,5 +28,12 @@ bool utf8_hostile(uint32_t point);
 /* The text with the bytes of hostile characters, and those that are not UTF-8, as %XX. Frees the
  * text; the caller frees the result. NULL: no memory, or text is NULL. */
 char *utf8_safe(char *text);
+/* Writes as much of that as fits into room bytes, and a NUL. Returns its length. */
+size_t utf8_safe_copy(const char *text, char *safe, size_t room);
+/* Prints the text so. -1: the stream has an error. */
+int utf8_print(FILE *to, const char *text);
+
+/* Writes the escape \uXXXX of JSON, above U+FFFF two: 12 bytes at most. Returns its end. */
+unsigned char *utf8_json(uint32_t point, unsigned char *to);
 
 #endif

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "lib/escape.h"
+#include "lib/utf8.h"
 #include "mkfs/program.h"
 
 enum fsck_exit {
@@ -69,14 +70,25 @@ static void fsck_stop(int number)
 
 /* ---- Callbacks of the check -------------------------------------------------------------- */
 
+/* Prints the store's path, a colon and the text. */
+static void fsck_say(const struct fsck *fsck, const char *text)
+{
+	utf8_print(stdout, fsck->path);
+	fputs(": ", stdout);
+	utf8_print(stdout, text);
+}
+
 static void fsck_found(void *ctx, const struct wcs_finding *finding)
 {
 	struct fsck *fsck = ctx;
-	const char *colon = finding->done ? "; corrected: " : "";
 
 	program_progress_end();
-	if (printf("%s: %s: %s%s%s\n", fsck->path, finding->where, finding->what, colon,
-		   finding->done ? finding->done : "") < 0)
+	fsck_say(fsck, finding->where);
+	fputs(": ", stdout);
+	utf8_print(stdout, finding->what);
+	fputs(finding->done ? "; corrected: " : "", stdout);
+	utf8_print(stdout, finding->done ? finding->done : "");
+	if (putchar('\n') < 0 || ferror(stdout))
 		fsck->failed = true;
 }
 
@@ -101,7 +113,8 @@ static bool fsck_agree(void *ctx, enum wcs_check_ask ask, const char *what)
 		return true;
 	program_progress_end();
 	for (;;) {
-		printf("%s [y/n] ", what);
+		utf8_print(stdout, what);
+		fputs(" [y/n] ", stdout);
 		fflush(stdout);
 		if (!fgets(answer, sizeof(answer), stdin) || fsck_stopped)
 			return false;
@@ -165,7 +178,8 @@ static void fsck_quarantined(const struct fsck *fsck, const char *quarantine)
 {
 	char *word = escape_path(quarantine);
 
-	printf("%s: quarantine: %s\n", fsck->path, word ? word : "beside it");
+	fsck_say(fsck, "quarantine: ");
+	puts(word ? word : "beside it");
 	free(word);
 }
 
@@ -177,11 +191,10 @@ static int fsck_sum(struct fsck *fsck, const struct wcs_check_result *result,
 
 	if (result->quarantined)
 		fsck_quarantined(fsck, quarantine);
-	if (result->found == 0)
-		printf("%s: clean", fsck->path);
-	else
-		printf("%s: %" PRIu64 " found, %" PRIu64 " corrected, %" PRIu64 " left", fsck->path,
-		       result->found, result->corrected, left);
+	fsck_say(fsck, result->found == 0 ? "clean" : "");
+	if (result->found > 0)
+		printf("%" PRIu64 " found, %" PRIu64 " corrected, %" PRIu64 " left", result->found,
+		       result->corrected, left);
 	fsck_count("; ", result->files, "file");
 	if (result->counted) {
 		fsck_count(", ", result->tables, "table");

@@ -18,6 +18,7 @@
 #include "lib/clock.h"
 #include "lib/system/connection.h"
 #include "lib/system/descriptors.h"
+#include "lib/utf8.h"
 #include "store/keys/keys.h"
 
 #ifndef ROWFS_VERSION
@@ -66,10 +67,15 @@ int program_option(const struct program *program, int option)
 
 static void program_print(const struct program *program, const char *format, va_list args)
 {
+	char *text = NULL;
+
 	program_progress_end();
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
 	fprintf(stderr, "%s: ", program->name);
-	vfprintf(stderr, format, args);
+	utf8_print(stderr, text ? text : strerror(ENOMEM));
 	fputc('\n', stderr);
+	free(text);
 }
 
 void program_progress_start(bool wanted)

@@ -36,7 +36,8 @@ void program_begin(const struct program *program, int argc, char **argv);
 /* Handles --help, --version, or an option that getopt_long refused. Returns the exit code. */
 int program_option(const struct program *program, int option);
 
-/* Prints "name: " and the words on stderr. Returns PROGRAM_FAILED. */
+/* Prints "name: " and the words on stderr, with hostile characters (lib/utf8.h) as %XX. Returns
+ * PROGRAM_FAILED. */
 int program_fail(const struct program *program, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -70,11 +70,11 @@ struct texts *texts_new(void)
 int control_print_key(FILE *to, const struct wcs_keys *keys, struct wcs_slice key)
 {
 	char *spelled = wcs_keys_text(keys, key),
-	     *escaped = spelled ? escape_bytes(spelled, "\"\\") : NULL;
+	     *escaped = spelled ? escape_json_string(spelled) : NULL;
 	int rc = escaped ? 0 : -ENOMEM;
 
 	if (escaped)
-		fprintf(to, "\"%s\"", escaped);
+		fputs(escaped, to);
 	free(escaped);
 	free(spelled);
 	return rc;

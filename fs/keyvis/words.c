@@ -201,6 +201,7 @@ size_t keyvis_line(const char *text, size_t width)
 
 void keyvis_put_json(FILE *to, const char *before, const char *text, const char *after)
 {
+	unsigned char escape[12];
 	uint32_t point;
 	size_t len;
 
@@ -211,11 +212,8 @@ void keyvis_put_json(FILE *to, const char *before, const char *text, const char 
 		len = utf8_character(at, strnlen(text, 4));
 		point = len > 0 ? utf8_point(at, len) : 0xfffd;
 		len = len > 0 ? len : 1;
-		if (point > 0xffff && utf8_hostile(point))
-			fprintf(to, "\\u%04x\\u%04x", 0xd7c0 + (point >> 10),
-				0xdc00 + (point & 0x3ff));
-		else if (utf8_hostile(point) || strchr("\"\\<>&", *text))
-			fprintf(to, "\\u%04x", point);
+		if (utf8_hostile(point) || strchr("\"\\<>&", *text))
+			fwrite(escape, (size_t)(utf8_json(point, escape) - escape), 1, to);
 		else
 			fwrite(text, len, 1, to);
 	}

@@ -83,14 +83,14 @@ static struct wcs_change *changes_drop(const struct wcs_keys *keys, const struct
 {
 	bool empty = key && key->len == 0; /* the prefix of keys that begin with the delimiter */
 	char *shown = key && !empty ? wcs_keys_text(keys, *key) : strdup(empty ? "%" : "");
-	char *spelled = shown ? escape_bytes(shown, "\"\\") : NULL, *text = NULL;
+	char *spelled = shown ? escape_json_string(shown) : NULL, *text = NULL;
 	struct wcs_change *change = NULL;
 	int len = -1;
 
 	if (spelled && family)
-		len = asprintf(&text, "{\"dropped\":\"%s\",\"family\":\"%s\"}\n", spelled, family);
+		len = asprintf(&text, "{\"dropped\":%s,\"family\":\"%s\"}\n", spelled, family);
 	else if (spelled)
-		len = asprintf(&text, "{\"dropped\":\"%s\"}\n", spelled);
+		len = asprintf(&text, "{\"dropped\":%s}\n", spelled);
 	if (len >= 0)
 		change = wcs_change_text(key ? *key : (struct wcs_slice){NULL, 0}, text,
 					 (size_t)len);

@@ -18,10 +18,11 @@
 #include "fs/names/pos.h"
 #include "fs/names/spell.h"
 #include "fs/serve/metrics.h"
+#include "lib/escape.h"
 #include "lib/times.h"
 #include "store/keys/keys.h"
 
-/* Each byte of a string may get a backslash. */
+/* A byte of a string becomes two, or a byte of a key three as \uXXXX. */
 #define TRACE_KEY_MAX  (2 * WCS_KEYS_TEXT_MAX(WCS_ROW_KEY_MAX))
 #define TRACE_NAME_MAX (2 * WCS_KEYS_TEXT_MAX(NAME_MAX) + 16)
 #define TRACE_MAX      (TRACE_KEY_MAX + TRACE_NAME_MAX + 1024)
@@ -43,15 +44,11 @@ struct trace {
 
 /* ---- Text -------------------------------------------------------------------------------- */
 
-/* Copies text that has neither control bytes nor bytes that are not UTF-8, as a JSON string. */
+/* Writes shown text as a JSON string. */
 static char *trace_string(char *to, const char *text, size_t len)
 {
 	*to++ = '"';
-	for (size_t i = 0; i < len; i++) {
-		if (text[i] == '"' || text[i] == '\\')
-			*to++ = '\\';
-		*to++ = text[i];
-	}
+	to += escape_json(text, len, to);
 	*to++ = '"';
 	return to;
 }

@@ -53,14 +53,12 @@ void errors_free(struct errors *errors)
 	free(errors);
 }
 
-/* A line, which the caller frees; NULL: no memory. Control bytes and bytes that are not UTF-8 are
- * %XX in it, so that an error is one line of text. */
+/* A line, which the caller frees; NULL: no memory. Hostile characters and bytes that are not UTF-8
+ * are %XX in it, so that an error is one line of text. */
 static char *line_format(int64_t now, const char *path, int line, const char *reason)
 {
 	char text[LINE_MAX_BYTES + 1], whole[LINE_MAX_BYTES], when[32], where[16] = "";
-	const unsigned char *from = (const unsigned char *)whole;
 	time_t seconds = (time_t)(now / 1000000);
-	size_t left, len, used = 0;
 	struct tm tm;
 
 	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", gmtime_r(&seconds, &tm));
@@ -68,17 +66,7 @@ static char *line_format(int64_t now, const char *path, int line, const char *re
 		snprintf(where, sizeof(where), ":%d", line);
 	snprintf(whole, sizeof(whole), "%s.%06dZ %s%s: %s", when, (int)(now % 1000000), path, where,
 		 reason);
-	for (left = strlen(whole); left > 0 && used + 5 < sizeof(text); left -= len, from += len) {
-		len = utf8_character(from, left);
-		if (len == 0 || *from < 0x20 || *from == 0x7F) {
-			used += (size_t)snprintf(text + used, 4, "%%%02X", *from);
-			len = 1;
-		} else {
-			memcpy(text + used, from, len);
-			used += len;
-		}
-	}
-	strcpy(text + used, "\n");
+	strcpy(text + utf8_safe_copy(whole, text, LINE_MAX_BYTES), "\n");
 	return strdup(text);
 }
 
@@ -178,12 +166,13 @@ void report_keep(char text[REPORT_MAX])
 int report(struct fs *fs, const struct node *node, const char *name, int line, int error,
 	   const char *format, ...)
 {
-	char path[4096], reason[REPORT_MAX - 32], text[128], number[16] = "";
+	char path[4096], reason[REPORT_MAX - 32], text[REPORT_MAX - 32], number[16] = "";
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(reason, sizeof(reason), format, args);
+	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
+	utf8_safe_copy(text, reason, sizeof(reason));
 	if ((error == -EIO || error == -EROFS) && wcs_store_gone(fs->store))
 		snprintf(reason, sizeof(reason), "%s", REPORT_REMOVED);
 	spell_path(node, name, path, sizeof(path));

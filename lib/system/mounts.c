@@ -11,6 +11,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "lib/utf8.h"
+
 #ifndef STATX_MNT_ID_UNIQUE
 #define STATX_MNT_ID_UNIQUE 0x4000U
 #endif
@@ -114,13 +116,21 @@ bool mounts_dying(pid_t process)
 	return strstr(text, "\nState:\tZ") != NULL || ((own | shared) & 1 << (SIGKILL - 1)) != 0;
 }
 
-/* A path, with its control bytes and backslashes as \OOO, as /proc/self/mounts spells them. */
+/* A path, with backslashes, hostile characters and bytes that are not UTF-8 as \OOO, as
+ * /proc/self/mounts spells bytes. */
 static void mounts_put(const char *path, FILE *to)
 {
-	for (; *path; path++) {
-		unsigned char byte = (unsigned char)*path;
+	size_t len;
 
-		fprintf(to, byte < 0x20 || byte == 0x7f || byte == '\\' ? "\\%03o" : "%c", byte);
+	for (; *path; path += len) {
+		const unsigned char *at = (const unsigned char *)path;
+		bool plain;
+
+		len = utf8_character(at, strnlen(path, 4));
+		plain = len > 0 && *path != '\\' && !utf8_hostile(utf8_point(at, len));
+		len = len > 0 ? len : 1;
+		for (size_t i = 0; i < len; i++)
+			fprintf(to, plain ? "%c" : "\\%03o", at[i]);
 	}
 	fputc('\t', to);
 }

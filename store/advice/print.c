@@ -139,9 +139,9 @@ static void print_text(const struct wcs_advice *advice, const struct advice_find
 
 static void print_string(FILE *to, const char *text)
 {
-	char *escaped = escape_bytes(text, "\"\\");
+	char *escaped = escape_json_string(text);
 
-	fprintf(to, "\"%s\"", escaped ? escaped : "");
+	fputs(escaped ? escaped : "\"\"", to);
 	free(escaped);
 }
 

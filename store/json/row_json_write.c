@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Row objects as text. The same cells give the same bytes. The only control byte of a line is the
- * newline at its end.
+ * newline at its end; hostile characters (utf8_hostile) are escaped.
  *
  *   {"key":K,"families":{F:{Q:[{"ts":T,"value":V},{"ts":T,"base64":B}],Q:[…]},F:{…}}}
  *
@@ -28,7 +28,7 @@ enum spelling {
 	SPELL_KEY,   /* %XX */
 	SPELL_NAME,  /* %XX, then as a JSON string */
 	SPELL_VALUE, /* as a JSON string; fails unless it is UTF-8 */
-	SPELL_PIECE, /* as SPELL_VALUE, for known UTF-8 that may be cut within a character */
+	SPELL_PIECE, /* as SPELL_VALUE, for known UTF-8 */
 };
 
 /* ---- Text -------------------------------------------------------------------------------- */
@@ -75,6 +75,13 @@ static unsigned char *write_escape(unsigned char *to, unsigned char byte)
 	return to;
 }
 
+/* Do hostile characters begin with this byte? */
+static inline bool write_suspects(unsigned char first)
+{
+	return first == 0xc2 || first == 0xd8 || first == 0xe1 || first == 0xe2 || first == 0xef ||
+	       first >= 0xf3;
+}
+
 /*
  * Writes one character, or one byte that belongs to none. Returns the number of bytes read; 0: they
  * cannot be written.
@@ -84,8 +91,10 @@ static inline size_t write_unit(unsigned char **to, const unsigned char *from, s
 {
 	static const char hex[] = "0123456789ABCDEF";
 	bool name = spelling == SPELL_KEY || spelling == SPELL_NAME;
-	size_t n = from[0] < 0x80 || spelling == SPELL_PIECE ? 1 : utf8_character(from, len);
+	size_t n = from[0] < 0x80 ? 1 : utf8_character(from, len);
 
+	if (n == 0 && spelling == SPELL_PIECE)
+		n = 1;
 	if (n == 0 && !name)
 		return 0;
 	if (n == 0 || (name && (from[0] < 0x20 || from[0] == 0x7f || from[0] == '%'))) {
@@ -98,6 +107,11 @@ static inline size_t write_unit(unsigned char **to, const unsigned char *from, s
 	    (spelling != SPELL_KEY && (from[0] == '"' || from[0] == '\\'))) {
 		*to = write_escape(*to, from[0]);
 		return 1;
+	}
+	if (n > 1 && spelling != SPELL_KEY && write_suspects(from[0]) &&
+	    utf8_hostile(utf8_point(from, n))) {
+		*to = utf8_json(utf8_point(from, n), *to);
+		return n;
 	}
 	for (size_t i = 0; i < n; i++)
 		*(*to)++ = from[i];
@@ -337,6 +351,7 @@ void wcs_row_write_state(struct wcs_row_writer *writer, int64_t estimate, struct
 {
 	writer->to = write_integer(writer->to, estimate);
 	writer->to = WRITE_LITERAL(writer->to, ",\"state\":\"");
+	writer->text = false;
 	write_base64_piece(writer, state.data, state.len);
 	wcs_row_write_end(writer);
 }
@@ -350,10 +365,43 @@ void wcs_row_write_begin(struct wcs_row_writer *writer, bool text)
 		writer->to = WRITE_LITERAL(writer->to, "\"base64\":\"");
 }
 
+/* The bytes at the end of a part of UTF-8 that are not a whole character, at most three. */
+static size_t write_cut(const unsigned char *from, size_t len)
+{
+	size_t back = 1;
+
+	while (back < 4 && back < len && (from[len - back] & 0xc0) == 0x80)
+		back++;
+	return len > 0 && utf8_character(from + len - back, back) == 0 ? back : 0;
+}
+
+/* A character that a piece cuts waits in the group for its rest. */
+static void write_text_piece(struct wcs_row_writer *writer, const unsigned char *from, size_t len)
+{
+	unsigned char character[4];
+	size_t left = writer->left, cut;
+
+	memcpy(character, writer->group, left);
+	while (left > 0 && left < 4 && len > 0 && utf8_character(character, left) == 0) {
+		character[left++] = *from++;
+		len--;
+	}
+	cut = write_cut(from, len);
+	if (left > 0 && left < 4 && utf8_character(character, left) == 0) {
+		memcpy(writer->group, character, left);
+		cut = left;
+	} else {
+		writer->to = write_text(writer->to, character, left, SPELL_PIECE);
+		writer->to = write_text(writer->to, from, len - cut, SPELL_PIECE);
+		memcpy(writer->group, from + len - cut, cut);
+	}
+	writer->left = cut;
+}
+
 void wcs_row_write_piece(struct wcs_row_writer *writer, struct wcs_slice piece)
 {
 	if (writer->text)
-		writer->to = write_text(writer->to, piece.data, piece.len, SPELL_PIECE);
+		write_text_piece(writer, piece.data, piece.len);
 	else
 		write_base64_piece(writer, piece.data, piece.len);
 }
@@ -362,12 +410,12 @@ void wcs_row_write_end(struct wcs_row_writer *writer)
 {
 	size_t left = writer->left;
 
-	if (left > 0) {
+	if (left > 0 && !writer->text) {
 		memset(writer->group + left, 0, 3 - left);
 		writer->to = wcs_text_base64(writer->to, writer->group, 1);
 		memset(writer->to - (3 - left), '=', 3 - left);
-		writer->left = 0;
 	}
+	writer->left = 0;
 	writer->to = WRITE_LITERAL(writer->to, "\"}");
 }
 

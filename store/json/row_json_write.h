@@ -27,7 +27,7 @@ struct wcs_row_writer {
 	bool opened;		   /* wcs_row_write_open began the line */
 	bool text;		   /* the present value is "value", not "base64" */
 	size_t left;		   /* bytes in group */
-	unsigned char group[3];	   /* of base64, incomplete */
+	unsigned char group[3];	   /* of base64 or of a character, incomplete */
 	unsigned char ts_text[24]; /* of the last cell, with a comma */
 	size_t ts_len;
 	int64_t ts;

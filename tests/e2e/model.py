@@ -13,12 +13,14 @@ and Python's json, base64 and csv alone: tests compare two things that do not sh
     model random_csv SEED FILE     writes a CSV of random fields for the families f and g
     model csv FILE                 prints the cells of a CSV as cbt import takes it, a line each
     model fit FILE                 prints the rows of a dump's table t, without cells that CSV cannot have
+    model harmless FILE            prints lines of an earlier version as this one spells them
     model newest FILE              prints the newest values of a dump's only table, as csv does
 """
 import base64
 import json
 import os
 import re
+import struct
 import sys
 
 from calls import later
@@ -164,9 +166,23 @@ def lines(cells):
 
 # ---- Rows as JSON -------------------------------------------------------------------------------
 
+# Characters that act on terminals, hide or reorder text, as rowfs(5) lists them.
+HOSTILE = re.compile("[\x7f-\x9f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f"
+                     "\ufeff\ufff0-\ufffb\ufffe\uffff\U000e0000-\U0010ffff]")
+
+
+def harmless(text):
+    units = lambda match: struct.unpack(">%dH" % (1 + (match[0] > "\uffff")), match[0].encode("utf-16-be"))
+    return HOSTILE.sub(lambda match: "".join("\\u%04x" % unit for unit in units(match)), text)
+
+
 def compact(value):
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return text.replace("\x7f", "\\u007f")
+    return harmless(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+def print_harmless(path):
+    with open(path, encoding="utf-8", newline="") as source:
+        sys.stdout.write(harmless(source.read()))
 
 
 def cell_of(ts, value):
@@ -207,7 +223,7 @@ def some_bytes(rng, most):
     if kind == 0:
         return rng.randbytes(size)
     if kind == 1:
-        return "".join(rng.choices("aé€😀\n\r\t\0\"\\%\x7f,/ .@#", k=size // 4)).encode()
+        return "".join(rng.choices("aé€😀\u009b\u202e\ufe0f\U000e0041\n\r\t\0\"\\%\x7f,/ .@#", k=size // 4)).encode()
     if kind == 2:
         return bytes(rng.choices(b"\x00\x1f %!\"#$@./\x7f\x80\xc3\xa9\xff", k=size))
     return bytes(rng.choices(b"abc019 xyz", k=size))
@@ -339,4 +355,4 @@ def print_tree(directory, *families):
 def main(command, *arguments):
     {"tree": print_tree, "random": print_random, "cells": print_cells, "ordered": ordered,
      "dump": write_dump, "random_csv": write_csv, "csv": print_csv,
-     "fit": print_fit, "newest": print_newest}[command](*arguments)
+     "fit": print_fit, "harmless": print_harmless, "newest": print_newest}[command](*arguments)

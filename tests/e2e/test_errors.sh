@@ -145,4 +145,54 @@ unmount_store "$TMP/private"
 
 [ "$(id -u)" != 0 ] || full
 
+# ---- Text for terminals --------------------------------------------------------------------------
+
+# A user who may only read opens names of a CSI of eight bits, a right-to-left override, a line separator and a
+# next line, in a store whose owner named it so. Root reads errors, trace, log, rows and messages at a terminal.
+wild=$'\u009b31m\u202etxt\u2028\u0085'
+spelled=%C2%9B31m%E2%80%AEtxt%E2%80%A8%C2%85 unicode='\u009b31m\u202etxt\u2028\u0085'
+m=$TMP/wild s=$TMP/$wild/s
+mkdir "$TMP/$wild"
+make_store "$s" '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
+mount_store "$s" "$m" -o allow_other -f
+put "$m/t/.rows" "{\"key\":\"$wild\",\"families\":{\"f\":{\"$wild\":\"$wild\"}}}"
+attack() (
+	by=()
+	[ "$(id -u)" != 0 ] || by=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+	cd "$m" && "${by[@]}" bash -c 'for name in "$1" "t/$1x" "t/.where/f:$1~(" ".rowfs/$1" "t/$1/f/$1/x" "t/.from/a/$1"; do
+		cat "$name"; mkdir "$name"; echo x >"$name"; mv "$name" "$name$1"; done' - "$wild" 2>/dev/null
+)
+cat "$m/.rowfs/trace" >"$TMP/trace" &
+track_pid $!
+files_open 1
+attack
+none "the last name of the attack" "$m/last"
+within grep -q '"name":"last"' "$TMP/trace"
+kill $!
+cat "$m/.rowfs/errors" >"$TMP/errors"
+cat "$m/t/.rows" "$m/t/$wild/.drop" "$m/t/.counts" >"$TMP/rows" 2>/dev/null
+{
+	"$BUILD/rowfs" --status
+	"$BUILD/rowfs-dump" "$s"
+	"$BUILD/rowfs-load" "$s" </dev/null
+	"$BUILD/fsck.rowfs" -n "$s"
+	"$BUILD/mkfs.rowfs" --force "$s"
+	"$BUILD/rowfs-load" "$s" "$wild" </dev/null
+	"$BUILD/rowfs" "$s" "$TMP"
+	"$BUILD/rowfs" "$wild" "$TMP"
+} >"$TMP/messages" 2>&1
+check "the errors name what was opened" grep -qF "/t/.where/f:$spelled" "$TMP/errors"
+check "so does the trace" grep -qF "\"name\":\"$unicode" "$TMP/trace"
+check "rows have the key, column and value" grep -qF "{\"key\":\"$unicode\",\"families\":{\"f\":{\"$unicode\":" "$TMP/rows"
+check_eq "which are these" "$wild $wild $wild" "$(jq -r '"\(.key) \(.families.f | keys[0]) \(.families.f[][0].value)"' <(head -n 1 "$TMP/rows"))"
+check_eq ".keys is data" "$wild" "$(cat "$m/t/.keys")"
+check "messages name the store" grep -qF "$spelled" "$TMP/messages"
+cp "$(mount_log "$m")" "$TMP/log"
+for text in errors trace rows log messages; do
+	check_eq "nothing in $text acts on a terminal" "" \
+		"$(LC_ALL=C grep -anP '\xc2[\x80-\x9f]|\xe2\x80[\xa8-\xae]|[\x00-\x08\x0b-\x1f\x7f]' "$TMP/$text" | head -n 3 | cat -v)"
+done
+unmount_store "$m"
+check_eq "nor in what fsck.rowfs finds" "$TMP/$spelled/s: clean" "$("$BUILD/fsck.rowfs" -n "$s" | cut -d ';' -f 1)"
+
 finish

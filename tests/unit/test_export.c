@@ -61,7 +61,14 @@ static const struct {
 	{BYTES("\xed\xa0\x80"), "%ED%A0%80", "%ED%A0%80", NULL},
 	{BYTES("\xc0\x80"), "%C0%80", "%C0%80", NULL},
 	{BYTES("\xf4\x90\x80\x80"), "%F4%90%80%80", "%F4%90%80%80", NULL},
-	{BYTES("\xc2\x80"), "\xc2\x80", "\xc2\x80", "\xc2\x80"},
+	{BYTES("\xc2\x9b\xc2\xa0"), "\xc2\x9b\xc2\xa0", "\\u009b\xc2\xa0", "\\u009b\xc2\xa0"},
+	{BYTES("\xc2\xad\xd8\x9c\xd8\x9d"), "\xc2\xad\xd8\x9c\xd8\x9d", "\\u00ad\\u061c\xd8\x9d",
+	 "\\u00ad\\u061c\xd8\x9d"},
+	{BYTES("\xe1\x85\xa0\xe2\x80\xae\xe2\x80\x99"), "\xe1\x85\xa0\xe2\x80\xae\xe2\x80\x99",
+	 "\\u1160\\u202e\xe2\x80\x99", "\\u1160\\u202e\xe2\x80\x99"},
+	{BYTES("\xef\xb8\x8f\xf3\xa0\x81\x81"), "\xef\xb8\x8f\xf3\xa0\x81\x81",
+	 "\\ufe0f\\udb40\\udc41", "\\ufe0f\\udb40\\udc41"},
+	{BYTES("\xf4\x8f\xbf\xbf"), "\xf4\x8f\xbf\xbf", "\\udbff\\udfff", "\\udbff\\udfff"},
 };
 
 static size_t surround(char *to, struct wcs_slice bytes, size_t before, size_t after)
@@ -100,6 +107,38 @@ SUITE_STORES(spelling, 30)
 		for (size_t before = 0; before <= 11; before++)
 			for (size_t after = 0; after <= 11; after += before == 0 ? 1 : 11)
 				expect_spelling(s, i, before, after);
+}
+
+/* A value that is written in pieces, which cut its characters at every place. */
+SUITE_STORES(pieces_of_hostile_characters, 30)
+{
+	static const struct {
+		const char *bytes, *text;
+	} characters[] = {{"\xc2\x9b", "\\u009b"},
+			  {"\xe2\x80\xae", "\\u202e"},
+			  {"\xf3\xa0\x81\x81", "\\udb40\\udc41"}};
+	enum { COUNT = 30000 };
+	char *value = malloc(4 * COUNT + 4), *expected = malloc(12 * COUNT + 128);
+
+	for (size_t i = 0; i < 3; i++)
+		for (size_t before = 0; before < 4; before++) {
+			char *to = value, *want = expected;
+
+			want += sprintf(want, "{\"key\":\"r\",\"families\":{\"f\":{\"q\":"
+					      "[{\"ts\":7,\"value\":\"");
+			to += sprintf(to, "%.*s", (int)before, "xxx");
+			want += sprintf(want, "%.*s", (int)before, "xxx");
+			for (size_t k = 0; k < COUNT; k++) {
+				to = stpcpy(to, characters[i].bytes);
+				want = stpcpy(want, characters[i].text);
+			}
+			strcpy(want, "\"}]}}}\n");
+			suite_put(s->table, suite_text("r"), "f", suite_text("q"), 7,
+				  suite_text(value));
+			exported_expect(s->table, NULL, WCS_EXPORT_ROWS, expected);
+		}
+	free(value);
+	free(expected);
 }
 
 SUITE_STORES(base64, 10)
