@@ -20,7 +20,8 @@ int lines_next(struct lines *lines, const char **text, size_t *len)
 	ssize_t got;
 
 	for (;;) {
-		const char *start = lines->buffer + lines->start, *newline = NULL;
+		const char *start = lines->buffer ? lines->buffer + lines->start : NULL;
+		const char *newline = NULL;
 		size_t have = lines->end - lines->start;
 
 		if (have > searched)
