@@ -258,6 +258,15 @@ static int advise_text(struct advise *advise)
 	return exit_code;
 }
 
+/* Anybody may have made the export. From now on the program opens no file. */
+static int advise_confine(void)
+{
+	const char *how;
+	int rc = sandbox_enter(NULL, 0, &how);
+
+	return rc < 0 ? program_fail(&program, "sandbox: %s", strerror(-rc)) : PROGRAM_OK;
+}
+
 static int advise_file(struct advise *advise)
 {
 	int exit_code = PROGRAM_OK;
@@ -274,6 +283,11 @@ static int advise_file(struct advise *advise)
 	}
 	if (advise->lines.fd < 0)
 		return program_fail(&program, "%s: %s", advise->path, strerror(errno));
+	exit_code = advise_confine();
+	if (exit_code != PROGRAM_OK) {
+		close(advise->lines.fd);
+		return exit_code;
+	}
 	csv_rows_open(&advise->rows, &advise->csv);
 	if (advise->csv.separator)
 		exit_code = advise_rows(advise);

@@ -80,6 +80,18 @@ if landlock; then
 	unplant
 fi
 
+# An export is anybody's.
+mkfifo "$TMP/export"
+"$BUILD/rowfs-advise" --table t "$TMP/export" >"$TMP/out" 2>&1 &
+pid=$!
+track_pid "$pid"
+exec 7>"$TMP/export"
+check "rowfs-advise gives up its rights before it reads an export" within grep -q '^NoNewPrivs:.1' "/proc/$pid/status"
+echo '{"key":"k","families":{"f":{"q":"v"}}}' >&7
+exec 7>&-
+wait "$pid"
+check_eq "and reads it" "0 1 rows" "$? $(grep -o '[0-9]* rows' "$TMP/out" | head -n 1)"
+
 # Without Landlock nothing holds links back.
 without=$LIB_DIR/no_landlock.py
 if [ "$(id -u)" = 0 ]; then
