@@ -57,7 +57,7 @@ _rowfs_list() {
 		word=${word##*,}
 	fi
 	mapfile -t COMPREPLY < <(compgen -P "$done" -W "ro rw table= uid= gid= umask= strict autodir sync cache= \
-gcinterval= gcgrace= keyvis=off allow_other allow_root auto_unmount default_permissions fsname= max_read= nodev nosuid noexec \
+gcinterval= gcgrace= keyvis=off allow_other allow_root auto_unmount default_permissions max_read= nodev nosuid noexec \
 noatime" -- "$word")
 	if [[ ${#COMPREPLY[@]} == 1 ]]; then
 		compopt -o nospace 2>/dev/null

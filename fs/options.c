@@ -145,7 +145,8 @@ static int set_valued(struct options *options, const char *option)
 }
 
 /* Ignored options: those of mount(8), systemd and /etc/fstab, and kinds of access time that libfuse
- * does not know (cells have no access time). */
+ * does not know (cells have no access time). fsname and subtype are for mount.fuse3: a mount that
+ * rowfs makes is named by its store, so that --status finds it. */
 static bool is_for_others(const char *option)
 {
 	static const char *const words[] = {
@@ -154,7 +155,8 @@ static bool is_for_others(const char *option)
 		"nogroup",  "_netdev",	  "loud",	 "silent",	  "diratime", "nodiratime",
 		"relatime", "norelatime", "strictatime", "nostrictatime", "lazytime", "nolazytime",
 	};
-	static const char *const starts[] = {"x-", "X-", "user=", "comment="};
+	static const char *const starts[] = {
+		"x-", "X-", "user=", "comment=", "fsname=", "subtype="};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (strcmp(option, words[i]) == 0)

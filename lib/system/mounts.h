@@ -9,7 +9,8 @@
 #include <sys/types.h>
 
 struct mounts_entry {
-	const char *what;  /* of rowfs: the store, or the name that -o fsname gave it */
+	const char *what;  /* of rowfs: the store; with drop_privileges the name that mount.fuse3
+			      gave it */
 	const char *where; /* the mountpoint */
 	bool rowfs;
 	unsigned number; /* of its connection, the device's minor number */

@@ -122,7 +122,8 @@ fail_with "a mountpoint in use by another name" 1 '^rowfs: .*m: .*(busy|in use|m
 	run 'other#1' place
 fail_with "or with a slash behind it" 1 '^rowfs: .*m: .*(busy|in use|mounted)' run 'other#1' place/
 rm place
-check "another store on another place" run 'other#1' n
+check "another store on another place, whose user gives the mount other names" \
+	run -o fsname=/none,subtype=ext4 'other#1' n
 check "works next to it" mkdir n/x
 # ours: the mounts of this test that --status lists.
 ours() {
