@@ -20,6 +20,11 @@ check_eq "systemd-analyze verify has nothing to say" "exit 0: " \
 sed 's/^Type=.*/Type=wrong/' "$unit" >"wrong@.service"
 check "it would say something" grep -q 'service type' <(systemd-analyze verify --man=no ./wrong@.service 2>&1)
 
+mkdir -p root/etc/systemd/system && cp "$unit" root/etc/systemd/system/
+check "its exposure is 3.6 of 10 at most" \
+	systemd-analyze security --offline=true --threshold=36 --root="$TMP/root" rowfs@x.service
+rm -r root
+
 # setting NAME: the unit's last value of it.
 setting() {
 	sed -n "s/^$1=//p" "$unit" | tail -n 1
@@ -59,8 +64,8 @@ start() {
 		fi
 		words+=("$word")
 	done
-	env -i PATH="$PATH" LC_ALL=C.UTF-8 ${ASAN_OPTIONS+ASAN_OPTIONS="$ASAN_OPTIONS"} \
-		${ROWFS_TEST_RUN+ROWFS_TEST_RUN="$ROWFS_TEST_RUN"} "${confined[@]}" "${words[@]}"
+	(umask "$(setting UMask)" && exec env -i PATH="$PATH" LC_ALL=C.UTF-8 ${ASAN_OPTIONS+ASAN_OPTIONS="$ASAN_OPTIONS"} \
+		${ROWFS_TEST_RUN+ROWFS_TEST_RUN="$ROWFS_TEST_RUN"} "${confined[@]}" "${words[@]}")
 }
 
 # main: the process that systemd takes for the service's: the one whose parent has gone.
@@ -74,6 +79,7 @@ for options in "" "OPTIONS=umask=077,uid=12"; do
 	configure "$options"
 	check "it starts, with '$options'" start
 	check "and serves when the command returns" test -d "the mount/t"
+	check_eq "its files are of its user alone" 600 "$(find "a store/data" -name '*.log' -exec stat -c %a {} +)"
 	check_eq "with these options" "${options:+700 12}" "${options:+$(stat -c '%a %u' "the mount/t")}"
 	mkdir -p "the mount/t/row/f"
 	echo "one $options" >"$q"
