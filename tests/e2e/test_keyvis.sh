@@ -146,8 +146,9 @@ check_eq "hostile: each key has a path that is pasted" 15 "$(grep -c ^ "$TMP/pat
 check_eq "hostile: a path acts on no terminal" "" "$(LC_ALL=C grep -aP '[\x00-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80' "$TMP/paths")"
 for shell in bash "busybox sh" dash; do
 	while read -r path; do
+		# shellcheck disable=SC2086 # two words
 		[[ $shell = dash && $path = *"\$'"* ]] ||
-			check "hostile: pasted into $shell: $path" bash -c 'cd "$1" && '"$shell"' -c "stat -- $2"' - "$paste" "$path"
+			check "hostile: pasted into $shell: $path" env -C "$paste" $shell -c "stat -- $path"
 	done <"$TMP/paths"
 done
 check_eq "hostile: none of them ran a command" t "$(ls -A "$paste")"
