@@ -59,6 +59,8 @@ static const unsigned syscalls_allowed[] = {
 	SYS_faccessat2,
 	SYS_readlinkat,
 	SYS_getdents64,
+	SYS_inotify_init1,
+	SYS_inotify_add_watch,
 	SYS_ftruncate,
 	SYS_fsync,
 	SYS_fdatasync,

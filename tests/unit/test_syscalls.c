@@ -91,6 +91,8 @@ static const struct syscalls_name syscalls_allowed[] = {
 	OLD(readlink),
 	CALL(readlinkat),
 	CALL(getdents64),
+	CALL(inotify_init1),
+	CALL(inotify_add_watch),
 	CALL(statfs),
 	CALL(fstatfs),
 	OLD(dup2),
