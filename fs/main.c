@@ -163,6 +163,7 @@ static int shut_in(struct fs *fs, struct mounter *mounter, struct mountpoint *mo
 {
 	static char held[32];
 	struct sandbox_place store;
+	char why[256];
 	int became, rc = mounter_start(mounter, fs, mountpoint, ready_fd, ready_fd >= 0);
 
 	if (rc != 0)
@@ -172,11 +173,11 @@ static int shut_in(struct fs *fs, struct mounter *mounter, struct mountpoint *mo
 	if (became < 0)
 		return say("its owner, as whom root serves a store", strerror(-became));
 	if (became > 0 && access(fs->store_path, F_OK) != 0) {
-		fprintf(stderr,
-			"rowfs: %s: user %u, who owns it and as whom root serves it, may not enter "
-			"a directory above it: %s\n",
-			fs->store_path, getuid(), strerror(errno));
-		return EXIT_FAILURE;
+		snprintf(why, sizeof(why),
+			 "user %u, who owns it and as whom root serves it, may not enter a "
+			 "directory above it: %s",
+			 getuid(), strerror(errno));
+		return say(fs->store_path, why);
 	}
 	rc = sandbox_enter(&store, 1, &confined);
 	fs->store_fd = store.fd;

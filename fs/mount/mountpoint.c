@@ -23,6 +23,7 @@
 
 #include "fs/mount/privilege.h"
 #include "lib/system/connection.h"
+#include "lib/utf8.h"
 
 #define OPEN_FILES "/dev/fd/"
 enum { FUSE_MAJOR = 10, FUSE_MINOR = 229 };
@@ -30,7 +31,11 @@ enum { LINKS = 40 }; /* in a path, as in the kernel */
 
 static int refuse(const char *path, int error, const char *why)
 {
-	fprintf(stderr, "rowfs: %s: %s\n", path, why);
+	fputs("rowfs: ", stderr);
+	utf8_print(stderr, path);
+	fputs(": ", stderr);
+	utf8_print(stderr, why);
+	fputc('\n', stderr);
 	return error;
 }
 

@@ -115,8 +115,8 @@ void suite_register(const TTest *test, int count, double seconds);
  * its registered tests. */
 int suite_main(const char *name, void (*make)(Suite *suite));
 /* Runs the checks in a process of their own, which may give up what libcheck needs at a test's
- * end. Not without libcheck's forks. */
-void suite_apart(void (*checks)(void));
+ * end. Returns its status, as waitpid does. Not without libcheck's forks. */
+int suite_apart(void (*checks)(void));
 /* The directory for this program's files. */
 const char *suite_directory(void);
 /* Removes a directory with all that is in it. */

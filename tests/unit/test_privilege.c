@@ -214,27 +214,13 @@ static void privilege_none(void)
 	ck_assert_uint_eq(privilege_left(0, true), 0);
 }
 
-/* The end of a process that does the checks. */
-static int privilege_apart(void (*checks)(void))
-{
-	pid_t child = fork();
-	int status = -1;
-
-	if (child == 0) {
-		checks();
-		_exit(0);
-	}
-	ck_assert_int_eq(waitpid(child, &status, 0), child);
-	return status;
-}
-
 SUITE_TEST(test_privilege_calls, 10)
 {
 	if (PRIVILEGE_SANITIZER)
 		return;
-	ck_assert_int_eq(privilege_apart(privilege_calls_are_listed), 0);
+	ck_assert_int_eq(suite_apart(privilege_calls_are_listed), 0);
 #ifdef __x86_64__
-	ck_assert_int_eq(WTERMSIG(privilege_apart(privilege_x32_call)), SIGSYS);
+	ck_assert_int_eq(WTERMSIG(suite_apart(privilege_x32_call)), SIGSYS);
 #endif
 }
 
@@ -242,8 +228,8 @@ SUITE_TEST(test_privilege_capabilities, 10)
 {
 	if (geteuid() != 0)
 		return;
-	ck_assert_int_eq(privilege_apart(privilege_all_but_admin), 0);
-	ck_assert_int_eq(privilege_apart(privilege_search), 0);
-	ck_assert_int_eq(privilege_apart(privilege_search_of_the_unit), 0);
-	ck_assert_int_eq(privilege_apart(privilege_none), 0);
+	ck_assert_int_eq(suite_apart(privilege_all_but_admin), 0);
+	ck_assert_int_eq(suite_apart(privilege_search), 0);
+	ck_assert_int_eq(suite_apart(privilege_search_of_the_unit), 0);
+	ck_assert_int_eq(suite_apart(privilege_none), 0);
 }

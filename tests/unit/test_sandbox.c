@@ -106,7 +106,7 @@ static void sandbox_check_store_in_sandbox(void)
 
 SUITE_TEST(test_store_in_sandbox, 10)
 {
-	suite_apart(sandbox_check_store_in_sandbox);
+	ck_assert_int_eq(suite_apart(sandbox_check_store_in_sandbox), 0);
 }
 
 /* The capabilities that this process may use. */
@@ -183,7 +183,7 @@ static void sandbox_check_hardened(void)
 
 SUITE_TEST(test_hardened, 10)
 {
-	suite_apart(sandbox_check_hardened);
+	ck_assert_int_eq(suite_apart(sandbox_check_hardened), 0);
 }
 
 int main(void)
