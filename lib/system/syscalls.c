@@ -21,6 +21,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -234,6 +235,7 @@ int syscalls_confine(bool connects)
 		{SYS_ioctl, {SYSCALLS_IF(1, TCGETS)}},
 		{SYS_prlimit64,
 		 {SYSCALLS_IF(0, 0), SYSCALLS_IF(2, 0), {SYSCALLS_IS, SYSCALLS_HIGH(2), 0}}},
+		{SYS_setpriority, {SYSCALLS_IF(0, PRIO_PROCESS), SYSCALLS_IF(1, 0)}},
 		{SYS_clone, {SYSCALLS_IF(0, SYSCALLS_THREAD)}},
 		/* To the other end, not to an address. */
 		{SYS_sendto, {SYSCALLS_IF(4, 0), {SYSCALLS_IS, SYSCALLS_HIGH(4), 0}}},
