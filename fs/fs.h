@@ -74,6 +74,8 @@ void fs_log_fuse(enum fuse_log_level level, const char *format, va_list args);
 void fs_interruptible(fuse_req_t req);
 /* For struct wcs_options. */
 bool fs_interrupted(void);
+/* As fs_interrupted, for a request that waits and computes nothing. */
+bool fs_waits(void);
 /* Too many reads took long, when the last such request of this thread did. */
 bool fs_refused(void);
 

@@ -2,6 +2,7 @@
 /* The operations table, and the negotiation of INIT. */
 #include "fs/fs.h"
 
+#include <errno.h>
 #include <time.h>
 
 #include "fs/mount/process.h"
@@ -15,12 +16,11 @@ enum { BACKGROUND_MAX = 1024 }; /* background requests (read-ahead, RELEASE) und
  * only a request as long as this (ns). */
 #define OPS_PATIENCE CLOCK_SECOND
 
-/* A request that has read for so long (ns) may go on for minutes, so the loop gets another thread
- * in its place, or ends it. */
-#define OPS_LONG (CLOCK_SECOND / 50)
+/* A request that has read for so long (ns) is slow: it may go on for minutes. */
+#define OPS_SLOW (CLOCK_SECOND / 50)
 
-/* A read of a stream outside of views takes less of a processor (ns). */
-#define OPS_SHORT (CLOCK_SECOND / 200)
+/* A slow read that needs more than this of a processor (ns) is long. */
+#define OPS_LONG (CLOCK_SECOND / 200)
 
 /*
  * ATOMIC_O_TRUNC: truncation is part of the write session that an open starts, not a version of its
@@ -44,60 +44,79 @@ static void ops_init(void *userdata, struct fuse_conn_info *conn)
 
 static _Thread_local fuse_req_t ops_interruptible;
 static _Thread_local int64_t ops_began;
-static _Thread_local bool ops_reads; /* loop_read_begin was called */
-static _Thread_local bool ops_refused;
-static _Thread_local int64_t
-	ops_used; /* of a processor, when it was to be refused; 0: it was not */
+static _Thread_local int64_t ops_used; /* of a processor, when it became slow (ns) */
+static _Thread_local bool ops_slow;    /* loop_read_slow was called */
+static _Thread_local bool ops_long;    /* and loop_read_long */
+static _Thread_local int ops_ending;   /* the error with which it ends; 0: it goes on */
 
 void fs_interruptible(fuse_req_t req)
 {
-	if (ops_reads)
+	if (ops_slow)
 		loop_read_end(fs_of(ops_interruptible));
-	ops_reads = false;
-	if (req) {
-		ops_refused = false;
-		ops_used = 0;
-	}
+	ops_slow = false;
+	if (req)
+		ops_ending = 0;
 	ops_interruptible = req;
 	ops_began = req ? clock_ns() : 0;
 }
 
-/* Ends a read that finds too many others. A short one only looks long if it waits for a processor,
- * so it may still use OPS_SHORT of one. */
-static void ops_refuse(int64_t took)
+/* Is this thread's request to end? */
+static bool ops_ends(void)
+{
+	fuse_req_t req = ops_interruptible;
+	int64_t took = clock_ns() - ops_began;
+
+	if (fuse_session_exited(fs_of(req)->session))
+		return true;
+	return took > OPS_SLOW && fuse_req_interrupted(req) &&
+	       (took > OPS_PATIENCE || process_ends(fuse_req_ctx(req)->pid));
+}
+
+static int64_t ops_processor(void)
 {
 	struct timespec now;
-	int64_t used;
 
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	used = (int64_t)now.tv_sec * CLOCK_SECOND + now.tv_nsec;
-	if (ops_used == 0)
-		ops_used = used;
-	ops_refused = used - ops_used > OPS_SHORT || took > OPS_PATIENCE;
+	return (int64_t)now.tv_sec * CLOCK_SECOND + now.tv_nsec;
+}
+
+bool fs_waits(void)
+{
+	fuse_req_t req = ops_interruptible;
+
+	if (!req)
+		return false;
+	if (!ops_slow && ops_ending == 0 && clock_ns() - ops_began > OPS_SLOW && fs_of(req)->loop) {
+		ops_slow = loop_read_slow(fs_of(req));
+		ops_long = false;
+		ops_used = ops_processor();
+		ops_ending = ops_slow ? 0 : -EAGAIN;
+	}
+	return ops_ending != 0 || ops_ends();
+}
+
+/* Is the slow read a long one? One that waits for a processor is not, so it may still use OPS_LONG
+ * of one, unless its user has as many long reads as may run. */
+static bool ops_is_long(struct fs *fs)
+{
+	return ops_long || ops_processor() - ops_used > OPS_LONG ||
+	       clock_ns() - ops_began > OPS_PATIENCE || loop_read_waits(fs);
 }
 
 bool fs_interrupted(void)
 {
-	fuse_req_t req = ops_interruptible;
-	int64_t took;
+	bool ends = fs_waits();
 
-	if (!req)
-		return false;
-	took = clock_ns() - ops_began;
-	if (took > OPS_LONG && !ops_reads && fs_of(req)->loop) {
-		ops_reads = loop_read_begin(fs_of(req));
-		if (!ops_reads)
-			ops_refuse(took);
-	}
-	if (ops_refused || fuse_session_exited(fs_of(req)->session))
-		return true;
-	return took > OPS_LONG && fuse_req_interrupted(req) &&
-	       (took > OPS_PATIENCE || process_ends(fuse_req_ctx(req)->pid));
+	if (ends || !ops_slow || !ops_is_long(fs_of(ops_interruptible)))
+		return ends;
+	ops_long = true;
+	ops_ending = loop_read_long(fs_of(ops_interruptible), ops_ends);
+	return ops_ending != 0;
 }
 
 bool fs_refused(void)
 {
-	return ops_refused;
+	return ops_ending == -EAGAIN;
 }
 
 int64_t fs_now(void)

@@ -21,7 +21,8 @@
 #include "fs/serve/loop.h"
 #include "fs/serve/report.h"
 
-#define LOCK_PAUSE 200000 /* ns between two tries of a read that waits for another */
+/* ns between two tries of a read that waits for another one: the first, and the longest */
+enum { LOCK_PAUSE = 200000, LOCK_PAUSE_MAX = 50000000 };
 
 struct control_file {
 	struct fs *fs;
@@ -97,12 +98,13 @@ int control_open(struct fs *fs, struct node *node, const struct fuse_ctx *caller
 /* 0: it is locked; -EINTR. */
 static int lock_to_read(struct control_file *file)
 {
-	const struct timespec pause = {.tv_nsec = LOCK_PAUSE};
+	struct timespec pause = {.tv_nsec = LOCK_PAUSE};
 
 	while (pthread_mutex_trylock(&file->lock) != 0) {
-		if (fs_interrupted())
+		if (fs_waits())
 			return -EINTR;
 		nanosleep(&pause, NULL);
+		pause.tv_nsec *= pause.tv_nsec < LOCK_PAUSE_MAX ? 2 : 1;
 	}
 	return 0;
 }

@@ -369,6 +369,8 @@ static void list(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		 const struct fuse_file_info *fi, bool plus)
 {
 	struct node *node = lookup_ino(fs_of(req), ino);
+	struct handle *handle = handle_of(fi);
+	int64_t began = handle_read_begin(fs_of(req), handle);
 	struct reply reply = {.req = req,
 			      .fs = fs_of(req),
 			      .plus = plus,
@@ -377,9 +379,13 @@ static void list(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 			      .limit = plus && off == 0 ? FIRST_ENTRIES : SIZE_MAX,
 			      .node = node,
 			      .base = node_base(node),
-			      .dir = handle_of(fi)->dir};
+			      .dir = handle->dir};
 	int rc;
 
+	if (began == 0) {
+		fuse_reply_none(req);
+		return;
+	}
 	if (node->kind == NODE_CHUNK)
 		reply.text = node_name(node);
 	reply.buf = malloc(reply.size);
@@ -391,6 +397,7 @@ static void list(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		fs_interruptible(NULL);
 		pthread_mutex_unlock(&reply.dir->lock);
 	}
+	handle_read_end(reply.fs, handle, began);
 	/* A program with a handler goes on after a reply of `.` and `..` alone. */
 	if (rc < 0 && (reply.used == 0 || reply.offset == DOTS))
 		rc = fuse_reply_err(req, -report_unreadable(reply.fs, node, NULL, rc));

@@ -31,12 +31,20 @@ void fs_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse
 	struct handle *handle = handle_of(fi);
 	struct fs *fs = fs_of(req);
 	size_t got = 0;
+	int64_t began = 0;
 	int rc = -ENOMEM;
 	char *buf;
 
 	if (handle->live) {
 		live_read(handle->live, req, size, (uint64_t)off, fi);
 		return;
+	}
+	if (handle->control) {
+		began = handle_read_begin(fs, handle);
+		if (began == 0) {
+			fuse_reply_none(req);
+			return;
+		}
 	}
 	buf = malloc(size);
 	if (buf && fills_page(ino, handle, fi))
@@ -50,6 +58,8 @@ void fs_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse
 		rc = writer_read(handle->writer, buf, size, (uint64_t)off, &got);
 	else if (buf)
 		rc = value_read(handle->value, buf, size, (uint64_t)off, &got);
+	if (handle->control)
+		handle_read_end(fs, handle, began);
 	if (rc != 0)
 		fuse_reply_err(req, -report_unreadable(fs, lookup_ino(fs, ino), NULL, rc));
 	else

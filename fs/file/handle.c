@@ -3,6 +3,7 @@
 #include "fs/file/handle.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,12 +15,18 @@
 #include "fs/serve/report.h"
 #include "fs/value/value.h"
 #include "fs/write/writer.h"
+#include "lib/clock.h"
 
 struct handles {
 	pthread_mutex_t lock;
 	struct handle *first; /* Lock: lock, as count */
 	_Atomic size_t count; /* may be read without it */
+	atomic_uint heavy;    /* of these, with more than HANDLE_HEAVY spent */
 };
+
+/* Reads of a handle that has spent so long (ns) are long reads, if there are several such handles.
+ */
+#define HANDLE_HEAVY (CLOCK_SECOND / 50)
 
 struct handles *handles_new(void)
 {
@@ -63,6 +70,21 @@ struct handle *handle_new(struct fs *fs)
 	return handle;
 }
 
+int64_t handle_read_begin(struct fs *fs, const struct handle *handle)
+{
+	bool heavy = handle->spent > HANDLE_HEAVY && fs->handles->heavy > 1;
+
+	return heavy && loop_put_off(fs) ? 0 : clock_ns();
+}
+
+void handle_read_end(struct fs *fs, struct handle *handle, int64_t began)
+{
+	int64_t took = clock_ns() - began, before = atomic_fetch_add(&handle->spent, took);
+
+	if (before <= HANDLE_HEAVY && before + took > HANDLE_HEAVY)
+		fs->handles->heavy++;
+}
+
 int handle_commit(struct fs *fs, struct node *session, const pid_t *closing)
 {
 	int rc;
@@ -84,6 +106,7 @@ void handle_close(struct fs *fs, struct handle *handle)
 		return;
 	pthread_mutex_lock(&fs->handles->lock);
 	fs->handles->count--;
+	fs->handles->heavy -= handle->spent > HANDLE_HEAVY;
 	*handle->link = handle->next;
 	if (handle->next)
 		handle->next->link = handle->link;

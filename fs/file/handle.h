@@ -23,6 +23,7 @@ struct handle {
 	struct live_file *live;	      /* a control file whose readers wait for lines */
 	struct dir *dir;	      /* a directory */
 	void (*dir_free)(struct dir *dir);
+	_Atomic int64_t spent;	     /* ns in reads of a control file or directory */
 	bool direct;		     /* reads and writes bypass the kernel's pages */
 	struct lock_file *locks;     /* the file that it locked, or NULL. Lock: the lock table's */
 	struct handle *next, **link; /* Lock: the list's */
@@ -34,6 +35,12 @@ struct handles *handles_new(void); /* NULL: no memory */
 void handles_free(struct fs *fs, struct handles *handles);
 
 size_t handles_count(const struct handles *handles);
+
+/* A read of this control file or directory begins. Clock to give to handle_read_end; 0: the request
+ * was put off, see loop_put_off. Other reads than these go on while several files or directories
+ * are read for long. */
+int64_t handle_read_begin(struct fs *fs, const struct handle *handle);
+void handle_read_end(struct fs *fs, struct handle *handle, int64_t began);
 
 /* An empty handle, in the list. NULL: no memory. */
 struct handle *handle_new(struct fs *fs);

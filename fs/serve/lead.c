@@ -151,6 +151,12 @@ void lead_give(struct lead *lead)
 	lead_mine = LEAD_FREE;
 }
 
+void lead_leave(struct lead *lead)
+{
+	lead_give(lead);
+	atomic_fetch_sub(&lead->busy, 1);
+}
+
 bool lead_handled(struct lead *lead)
 {
 	bool taken = lead_mine >= LEAD_HANDLES && lead_change(lead, lead_mine, LEAD_READS);

@@ -13,8 +13,8 @@
  *
  * A request that waits for the kernel would hold up the requests that the kernel waits for, and one
  * that waits for the medium all others. The loop therefore makes threads until THREADS_FREE do not
- * wait. Long reads, which may take minutes, are limited so that they leave these free; waits of
- * other kinds end without the user.
+ * wait. A thread whose request becomes a long read (reads.c) gets a low priority, so it serves only
+ * such reads from then on, and another thread takes its place.
  *
  * The leader polls for a request and for `stop` at once, so the end of the loop reaches it without
  * a signal, which could interrupt other threads in a call of the store.
@@ -38,16 +38,24 @@
 #include "fs/inode/node.h"
 #include "fs/serve/lead.h"
 #include "fs/serve/metrics.h"
+#include "fs/serve/reads.h"
 #include "lib/clock.h"
 
 /* In nanoseconds. */
 enum { SPIN_NS = 100000, SOON_NS = 200000, TAKEN_NS = 20000, LOOK_NS = 20000000 };
 enum { SPINS_IN_VAIN = 4, SATURATED = 8 };
-enum { THREADS_MIN = 4, THREADS_MAX = 16, THREADS_FREE = 2, THREADS_LIMIT = 64 };
-enum { READS_LIMIT = 32 }; /* the other threads are left to waits of other kinds */
+enum { THREADS_MIN = 4, THREADS_MAX = 16, THREADS_FREE = 2, THREADS_LIMIT = 192 };
+enum { READS_PLACES_MIN = 2, READS_PLACES_MAX = 16 }; /* of each user */
 
 /* Sent to the main thread, which waits for it with sigwait, when a thread of the loop ends. */
 #define SIGNAL_ENDED SIGUSR1
+
+enum thread_state { THREAD_NONE, THREAD_RUNS, THREAD_ENDED /* to be joined */ };
+
+struct thread {
+	pthread_t id;
+	enum thread_state state;
+};
 
 struct loop {
 	struct fs *fs;
@@ -55,6 +63,7 @@ struct loop {
 	struct metrics *metrics;
 	pthread_t main_thread;
 	struct lead lead;
+	struct reads *reads;
 	int error;	  /* of reading. The leader's, as those down to at_once */
 	unsigned in_vain; /* polls without a request since one came soon */
 	bool crowded;	  /* more threads want a processor than there are: no polls */
@@ -63,10 +72,9 @@ struct loop {
 	unsigned at_once; /* requests in a row that did not have to be waited for */
 	int stop;	  /* an eventfd, readable when the loop is to end */
 	pthread_mutex_t counting;
-	pthread_t threads[THREADS_LIMIT]; /* Lock: counting, as all below */
-	unsigned count;
-	unsigned waiting; /* of these, for the kernel or the medium, or in a long read */
-	unsigned reading; /* of these, in a long read */
+	struct thread threads[THREADS_LIMIT]; /* Lock: counting, as all below */
+	unsigned count;			      /* of those that run */
+	unsigned waiting; /* of these, for the kernel or the medium, or of low priority */
 	bool ends;	  /* no more threads are made */
 };
 
@@ -92,11 +100,21 @@ void loop_block_signals(void)
 
 /* Does this thread handle a RELEASE, while no thread reads requests? */
 static _Thread_local bool releases;
-static _Thread_local uint64_t loop_unique; /* of this thread's request */
+static _Thread_local uint64_t loop_unique; /* of this thread's request, as the next */
+static _Thread_local uid_t loop_uid;
+static _Thread_local const struct fuse_buf
+	*loop_buf;			  /* it, if it may be put off; NULL: it may not */
+static _Thread_local unsigned loop_waits; /* calls of loop_wait_begin without their end */
+static _Thread_local bool loop_low;	  /* this thread has a low priority, and waits for ever */
 
 uint64_t loop_request(void)
 {
 	return loop_unique;
+}
+
+uid_t loop_user(void)
+{
+	return loop_uid;
 }
 
 bool loop_can_wait(void)
@@ -169,16 +187,24 @@ static ssize_t send_counted(int fd, struct iovec *iov, int count, void *userdata
 	return writev(fd, iov, count);
 }
 
+static struct fuse_in_header note_request(const void *request)
+{
+	struct fuse_in_header in;
+
+	memcpy(&in, request, sizeof(in));
+	loop_unique = in.unique;
+	loop_uid = in.uid;
+	return in;
+}
+
 /* Notes the request. Answers one for a nodeid that no node has. False: it is none. FORGET has no
  * answer. */
 static bool refuse_stale(struct loop *loop, const void *request)
 {
-	struct fuse_in_header in;
+	struct fuse_in_header in = note_request(request);
 	struct fuse_out_header out = {.len = sizeof(out), .error = -ESTALE};
 	struct iovec iov = {&out, sizeof(out)};
 
-	memcpy(&in, request, sizeof(in));
-	loop_unique = in.unique;
 	if (in.nodeid == 0 || in.opcode == FUSE_FORGET || nodes_at(loop->fs->nodes, in.nodeid))
 		return false;
 	out.unique = in.unique;
@@ -218,40 +244,114 @@ static bool next_request(struct loop *loop, struct fuse_buf *buf)
 	return rc > 0;
 }
 
+static void handle_put_off(void *ctx, void *request, size_t len)
+{
+	struct loop *loop = ctx;
+	struct fuse_buf buf = {.mem = request, .size = len};
+
+	note_request(request);
+	fuse_session_process_buf(loop->session, &buf);
+}
+
+/* The thread ends; another one joins it. */
+static void end_thread(struct loop *loop)
+{
+	pthread_mutex_lock(&loop->counting);
+	for (unsigned i = 0; i < THREADS_LIMIT; i++)
+		if (loop->threads[i].state == THREAD_RUNS &&
+		    pthread_equal(loop->threads[i].id, pthread_self()))
+			loop->threads[i].state = THREAD_ENDED;
+	loop->count--;
+	loop->waiting--;
+	pthread_mutex_unlock(&loop->counting);
+}
+
+static void *low_worker(void *arg)
+{
+	struct loop *loop = arg;
+
+	loop_low = true;
+	reads_serve(loop->reads, true, handle_put_off, loop);
+	end_thread(loop);
+	return NULL;
+}
+
 static void *worker(void *arg)
 {
 	struct loop *loop = arg;
 	struct fuse_buf buf = {0};
 
-	while (!fuse_session_exited(loop->session) && lead_take(&loop->lead)) {
+	while (!loop_low && !fuse_session_exited(loop->session) && lead_take(&loop->lead)) {
 		bool leads = true;
 
 		while (leads && !fuse_session_exited(loop->session)) {
 			if (!next_request(loop, &buf))
 				continue;
 			lead_handle(&loop->lead, loop->at_once >= SATURATED);
+			loop_buf = &buf;
 			fuse_session_process_buf(loop->session, &buf);
-			leads = lead_handled(&loop->lead);
+			loop_buf = NULL;
+			if (loop_low)
+				lead_leave(&loop->lead);
+			leads = !loop_low && lead_handled(&loop->lead);
 		}
 	}
 	free(buf.mem);
-	pthread_kill(loop->main_thread, SIGNAL_ENDED);
+	if (loop_low) {
+		reads_serve(loop->reads, false, handle_put_off, loop);
+		end_thread(loop);
+	} else {
+		pthread_kill(loop->main_thread, SIGNAL_ENDED);
+	}
 	return NULL;
 }
 
-/* Makes threads until `wanted` do not wait. False: no more can be made. Lock: counting. */
-static bool have_threads(struct loop *loop, unsigned wanted)
+/* False: no more can be made. Lock: counting. */
+static bool make_thread(struct loop *loop, void *(*run)(void *))
 {
-	while (!loop->ends && loop->count < wanted + loop->waiting && loop->count < THREADS_LIMIT &&
-	       pthread_create(&loop->threads[loop->count], NULL, worker, loop) == 0)
-		loop->count++;
-	return loop->count >= wanted + loop->waiting;
+	struct thread *thread = loop->threads;
+
+	if (loop->ends || loop->count >= THREADS_LIMIT)
+		return false;
+	while (thread->state == THREAD_RUNS)
+		thread++;
+	if (thread->state == THREAD_ENDED)
+		pthread_join(thread->id, NULL);
+	thread->state = THREAD_NONE;
+	if (pthread_create(&thread->id, NULL, run, loop) != 0)
+		return false;
+	thread->state = THREAD_RUNS;
+	loop->count++;
+	return true;
+}
+
+/* Makes threads until `wanted` do not wait. A thread has the priority of the one that made it, so
+ * one of low priority makes none. Lock: counting. */
+static void have_threads(struct loop *loop, unsigned wanted)
+{
+	while (!loop_low && loop->count < wanted + loop->waiting && make_thread(loop, worker))
+		;
+}
+
+/* For struct reads. */
+static bool make_low(void *ctx)
+{
+	struct loop *loop = ctx;
+	bool made;
+
+	pthread_mutex_lock(&loop->counting);
+	made = make_thread(loop, low_worker);
+	loop->waiting += made;
+	pthread_mutex_unlock(&loop->counting);
+	return made;
 }
 
 void loop_wait_begin(struct fs *fs)
 {
 	struct loop *loop = fs->loop;
 
+	if (loop_waits++ > 0 || loop_low)
+		return;
 	pthread_mutex_lock(&loop->counting);
 	loop->waiting++;
 	have_threads(loop, THREADS_FREE);
@@ -268,37 +368,45 @@ void loop_wait_end(struct fs *fs)
 {
 	struct loop *loop = fs->loop;
 
+	if (--loop_waits > 0 || loop_low)
+		return;
 	pthread_mutex_lock(&loop->counting);
 	loop->waiting--;
 	pthread_mutex_unlock(&loop->counting);
 }
 
-bool loop_read_begin(struct fs *fs)
+bool loop_read_slow(struct fs *fs)
 {
-	struct loop *loop = fs->loop;
-	bool fits;
+	if (!reads_count_in(fs->loop->reads, loop_uid))
+		return false;
+	loop_wait_begin(fs);
+	return true;
+}
 
-	pthread_mutex_lock(&loop->counting);
-	loop->waiting++;
-	fits = loop->reading < READS_LIMIT && have_threads(loop, THREADS_FREE);
-	if (fits)
-		loop->reading++;
-	else
-		loop->waiting--;
-	pthread_mutex_unlock(&loop->counting);
-	if (fits)
-		lead_give(&loop->lead);
-	return fits;
+bool loop_read_waits(struct fs *fs)
+{
+	return reads_full(fs->loop->reads, loop_uid);
+}
+
+int loop_read_long(struct fs *fs, bool (*ends)(void))
+{
+	if (reads_has_place())
+		return reads_rest(fs->loop->reads, ends);
+	loop_low = true;
+	return reads_begin(fs->loop->reads, loop_uid, ends);
 }
 
 void loop_read_end(struct fs *fs)
 {
-	struct loop *loop = fs->loop;
+	reads_end(fs->loop->reads);
+	loop_wait_end(fs);
+	reads_count_out(fs->loop->reads, loop_uid);
+}
 
-	pthread_mutex_lock(&loop->counting);
-	loop->waiting--;
-	loop->reading--;
-	pthread_mutex_unlock(&loop->counting);
+bool loop_put_off(struct fs *fs)
+{
+	return loop_buf && loop_buf->size <= READS_REQUEST_MAX &&
+	       reads_put_off(fs->loop->reads, loop_uid, loop_buf->mem, loop_buf->size);
 }
 
 int loop_sync(struct fs *fs)
@@ -333,8 +441,10 @@ static int loop_serve(struct fs *fs, struct loop *loop, void (*ending)(struct fs
 	loop->ends = true;
 	pthread_mutex_unlock(&loop->counting);
 	lead_end(&loop->lead);
-	for (unsigned i = 0; i < loop->count; i++)
-		pthread_join(loop->threads[i], NULL);
+	reads_stop(loop->reads);
+	for (unsigned i = 0; i < THREADS_LIMIT; i++)
+		if (loop->threads[i].state != THREAD_NONE)
+			pthread_join(loop->threads[i].id, NULL);
 	if (threads == 0)
 		return -EAGAIN;
 	return loop->error != 0 ? -EIO : 0;
@@ -344,6 +454,16 @@ static ssize_t receive(int fd, void *buf, size_t len, void *fs)
 {
 	(void)fs;
 	return read(fd, buf, len);
+}
+
+/* The places of a user's long reads: as many as can compute at once. */
+static unsigned places_of(const struct loop *loop)
+{
+	unsigned cores = loop->lead.cores;
+
+	return cores < READS_PLACES_MIN	  ? READS_PLACES_MIN
+	       : cores > READS_PLACES_MAX ? READS_PLACES_MAX
+					  : cores;
 }
 
 int loop_run(struct fs *fs, void (*ending)(struct fs *fs))
@@ -367,9 +487,11 @@ int loop_run(struct fs *fs, void (*ending)(struct fs *fs))
 	loop.loadavg = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
 	lead_init(&loop.lead);
 	pthread_mutex_init(&loop.counting, NULL);
+	loop.reads = reads_new(fs, places_of(&loop), make_low, &loop);
 	fs->loop = &loop;
-	rc = loop_serve(fs, &loop, ending);
+	rc = loop.reads ? loop_serve(fs, &loop, ending) : -ENOMEM;
 	fs->loop = NULL;
+	reads_free(loop.reads);
 	pthread_mutex_destroy(&loop.counting);
 	lead_destroy(&loop.lead);
 	if (loop.loadavg >= 0)

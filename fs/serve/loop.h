@@ -20,6 +20,9 @@ int loop_run(struct fs *fs, void (*ending)(struct fs *fs));
 /* The number of this thread's request, which the kernel counts up. */
 uint64_t loop_request(void);
 
+/* The user of this thread's request; 0 in a thread outside of the loop. */
+uid_t loop_user(void);
+
 /* May the request of this thread wait for the kernel? A RELEASE may not: no thread reads meanwhile.
  */
 bool loop_can_wait(void);
@@ -33,10 +36,22 @@ void loop_wait_begin(struct fs *fs);
 void loop_share(struct fs *fs);
 void loop_wait_end(struct fs *fs);
 
-/* Around the rest of a read that takes long. False: it would leave too few threads for other
- * requests, so it must end; do not call loop_read_end. */
-bool loop_read_begin(struct fs *fs);
+/* This thread's request has become a slow read: another thread reads requests in its place. False:
+ * there are too many, so it must end. */
+bool loop_read_slow(struct fs *fs);
+/* Would it wait as a long read? */
+bool loop_read_waits(struct fs *fs);
+/* A slow read has become a long one, which calls this now and then: waits for a place among its
+ * user's long reads (reads.h). `ends` is asked meanwhile. The thread has a low priority from now
+ * on. 0; -EINTR: `ends` gave true; -ENOMEM. */
+int loop_read_long(struct fs *fs, bool (*ends)(void));
+/* The slow or long read is over. */
 void loop_read_end(struct fs *fs);
+
+/* Leaves this thread's request to a thread of low priority, in the queue of its user's long reads.
+ * True: the caller only calls fuse_reply_none; the operation is called again. False: the caller
+ * goes on. */
+bool loop_put_off(struct fs *fs);
 
 /* wcs_store_sync between these two. Callers that wait for the medium together share the work. */
 int loop_sync(struct fs *fs);
