@@ -45,7 +45,7 @@
 enum { SPIN_NS = 100000, SOON_NS = 200000, TAKEN_NS = 20000, LOOK_NS = 20000000 };
 enum { SPINS_IN_VAIN = 4, SATURATED = 8 };
 enum { THREADS_MIN = 4, THREADS_MAX = 16, THREADS_FREE = 2, THREADS_LIMIT = 192 };
-enum { READS_PLACES_MIN = 2, READS_PLACES_MAX = 16 }; /* of each user */
+enum { PLACES_MIN = 2, PLACES_MAX = 16 }; /* of each user's long reads */
 
 /* Sent to the main thread, which waits for it with sigwait, when a thread of the loop ends. */
 #define SIGNAL_ENDED SIGUSR1
@@ -64,6 +64,7 @@ struct loop {
 	pthread_t main_thread;
 	struct lead lead;
 	struct reads *reads;
+	unsigned wanted;  /* threads that do not wait, from the start and after long reads */
 	int error;	  /* of reading. The leader's, as those down to at_once */
 	unsigned in_vain; /* polls without a request since one came soon */
 	bool crowded;	  /* more threads want a processor than there are: no polls */
@@ -325,12 +326,13 @@ static bool make_thread(struct loop *loop, void *(*run)(void *))
 	return true;
 }
 
-/* Makes threads until `wanted` do not wait. A thread has the priority of the one that made it, so
- * one of low priority makes none. Lock: counting. */
-static void have_threads(struct loop *loop, unsigned wanted)
+/* Makes threads until `wanted` do not wait. False: no more can be made. A thread has the priority
+ * of the one that made it, so one of low priority makes none. Lock: counting. */
+static bool have_threads(struct loop *loop, unsigned wanted)
 {
 	while (!loop_low && loop->count < wanted + loop->waiting && make_thread(loop, worker))
 		;
+	return loop->count >= wanted + loop->waiting;
 }
 
 /* For struct reads. */
@@ -346,17 +348,24 @@ static bool make_low(void *ctx)
 	return made;
 }
 
-void loop_wait_begin(struct fs *fs)
+/* False: too few threads are left to other requests. */
+static bool wait_begin(struct loop *loop)
 {
-	struct loop *loop = fs->loop;
+	bool enough;
 
 	if (loop_waits++ > 0 || loop_low)
-		return;
+		return true;
 	pthread_mutex_lock(&loop->counting);
 	loop->waiting++;
-	have_threads(loop, THREADS_FREE);
+	enough = have_threads(loop, THREADS_FREE);
 	pthread_mutex_unlock(&loop->counting);
 	lead_give(&loop->lead);
+	return enough;
+}
+
+void loop_wait_begin(struct fs *fs)
+{
+	wait_begin(fs->loop);
 }
 
 void loop_share(struct fs *fs)
@@ -379,8 +388,11 @@ bool loop_read_slow(struct fs *fs)
 {
 	if (!reads_count_in(fs->loop->reads, loop_uid))
 		return false;
-	loop_wait_begin(fs);
-	return true;
+	if (wait_begin(fs->loop))
+		return true;
+	loop_wait_end(fs);
+	reads_count_out(fs->loop->reads, loop_uid);
+	return false;
 }
 
 bool loop_read_waits(struct fs *fs)
@@ -390,10 +402,15 @@ bool loop_read_waits(struct fs *fs)
 
 int loop_read_long(struct fs *fs, bool (*ends)(void))
 {
+	struct loop *loop = fs->loop;
+
 	if (reads_has_place())
-		return reads_rest(fs->loop->reads, ends);
+		return reads_rest(loop->reads, ends);
+	pthread_mutex_lock(&loop->counting);
+	have_threads(loop, loop->wanted);
+	pthread_mutex_unlock(&loop->counting);
 	loop_low = true;
-	return reads_begin(fs->loop->reads, loop_uid, ends);
+	return reads_begin(loop->reads, loop_uid, ends);
 }
 
 void loop_read_end(struct fs *fs)
@@ -419,15 +436,20 @@ int loop_sync(struct fs *fs)
 	return rc;
 }
 
+static unsigned between(unsigned min, unsigned value, unsigned max)
+{
+	return value < min ? min : value > max ? max : value;
+}
+
 static int loop_serve(struct fs *fs, struct loop *loop, void (*ending)(struct fs *fs))
 {
-	unsigned threads = 2 * loop->lead.cores;
+	unsigned threads;
 	sigset_t set;
 	int signal;
 
-	threads = threads < THREADS_MIN ? THREADS_MIN : threads;
+	loop->wanted = between(THREADS_MIN, 2 * loop->lead.cores, THREADS_MAX);
 	pthread_mutex_lock(&loop->counting);
-	have_threads(loop, threads < THREADS_MAX ? threads : THREADS_MAX);
+	have_threads(loop, loop->wanted);
 	threads = loop->count;
 	pthread_mutex_unlock(&loop->counting);
 	signals_of_end(&set);
@@ -456,16 +478,6 @@ static ssize_t receive(int fd, void *buf, size_t len, void *fs)
 	return read(fd, buf, len);
 }
 
-/* The places of a user's long reads: as many as can compute at once. */
-static unsigned places_of(const struct loop *loop)
-{
-	unsigned cores = loop->lead.cores;
-
-	return cores < READS_PLACES_MIN	  ? READS_PLACES_MIN
-	       : cores > READS_PLACES_MAX ? READS_PLACES_MAX
-					  : cores;
-}
-
 int loop_run(struct fs *fs, void (*ending)(struct fs *fs))
 {
 	static const struct fuse_custom_io io = {.read = receive, .writev = send_counted};
@@ -487,7 +499,8 @@ int loop_run(struct fs *fs, void (*ending)(struct fs *fs))
 	loop.loadavg = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
 	lead_init(&loop.lead);
 	pthread_mutex_init(&loop.counting, NULL);
-	loop.reads = reads_new(fs, places_of(&loop), make_low, &loop);
+	loop.reads =
+		reads_new(fs, between(PLACES_MIN, loop.lead.cores, PLACES_MAX), make_low, &loop);
 	fs->loop = &loop;
 	rc = loop.reads ? loop_serve(fs, &loop, ending) : -ENOMEM;
 	fs->loop = NULL;

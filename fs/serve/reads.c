@@ -25,8 +25,9 @@ enum {
 	READS_NICE = 10,   /* the priority of their threads, as of nice(1) */
 };
 
-#define READS_SLICE (CLOCK_SECOND / 10) /* ns that a read keeps its place while others wait */
-#define READS_ASK   (CLOCK_SECOND / 10) /* ns between two questions whether to go on waiting */
+#define READS_SLICE  (CLOCK_SECOND / 10) /* ns that a read keeps its place while others wait */
+#define READS_ASK    (CLOCK_SECOND / 10) /* ns between two questions whether to go on waiting */
+#define READS_LINGER (CLOCK_SECOND / 10) /* ns that a thread waits for a ready request */
 
 struct turn {
 	struct turn *next;
@@ -114,7 +115,7 @@ struct reads *reads_new(struct fs *fs, unsigned places, reads_make *make, void *
 	reads->ctx = ctx;
 	share_init(&reads->share, (struct share_limits){READS_MAX, READS_OTHERS, READS_USER});
 	pthread_mutex_init(&reads->lock, NULL);
-	pthread_cond_init(&reads->wake, NULL);
+	clock_cond_init(&reads->wake);
 	queue_init(&reads->ready);
 	return reads;
 }
@@ -360,11 +361,13 @@ bool reads_put_off(struct reads *reads, uid_t user, const void *request, size_t 
 /* Waits for a ready request; the thread counts among the free ones. NULL: it is to end. */
 static struct turn *take(struct reads *reads)
 {
+	struct timespec until = clock_deadline(READS_LINGER);
 	struct turn *turn = NULL;
+	int rc = 0;
 
 	pthread_mutex_lock(&reads->lock);
-	while (!reads->ends && reads->ready_count == 0 && reads->free <= reads->places)
-		pthread_cond_wait(&reads->wake, &reads->lock);
+	while (!reads->ends && reads->ready_count == 0 && rc == 0)
+		rc = pthread_cond_timedwait(&reads->wake, &reads->lock, &until);
 	if (!reads->ends && reads->ready_count > 0) {
 		turn = reads->ready.first;
 		queue_remove(&reads->ready, turn);

@@ -59,8 +59,8 @@ bool reads_put_off(struct reads *reads, uid_t user, const void *request, size_t 
 typedef void reads_handle(void *ctx, void *request, size_t len);
 
 /* Lowers the thread's priority for ever, and handles requests that were put off, until the thread
- * is to end: reads_stop was called, or enough others wait for such requests. made: the thread was
- * made by reads_make. */
+ * is to end: reads_stop was called, or there was none for a while. made: the thread was made by
+ * reads_make. */
 void reads_serve(struct reads *reads, bool made, reads_handle *handle, void *ctx);
 
 #endif
