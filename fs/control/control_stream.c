@@ -16,8 +16,6 @@
  * are therefore open, and users other than root and the owner get a share of them.
  */
 #include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +23,7 @@
 #include "fs/control/control_kind.h"
 #include "fs/serve/loop.h"
 #include "fs/serve/report.h"
+#include "fs/serve/share.h"
 #include "lib/clock.h"
 #include "store/heat/heat.h"
 #include "store/rows.h"
@@ -43,16 +42,12 @@ enum {
 #define STREAM_SOON (CLOCK_SECOND / 200) /* ns */
 
 struct streams {
-	pthread_mutex_t lock;
-	struct stream *first; /* the open ones. Lock: lock */
-	atomic_uint count;    /* of them */
+	struct share open;
 };
 
 struct stream {
 	struct fs *fs;
-	struct stream *next; /* Lock: the streams' */
 	uid_t user;
-	bool shared; /* counts toward STREAMS_OTHERS */
 	struct wcs_export *export;
 	uint64_t made;	/* bytes made so far */
 	uint64_t given; /* bytes up to the furthest read */
@@ -69,51 +64,24 @@ struct streams *streams_new(void)
 	struct streams *streams = calloc(1, sizeof(*streams));
 
 	if (streams)
-		pthread_mutex_init(&streams->lock, NULL);
+		share_init(&streams->open,
+			   (struct share_limits){STREAMS_MAX, STREAMS_OTHERS, STREAMS_USER});
 	return streams;
 }
 
 void streams_free(struct streams *streams)
 {
 	if (streams)
-		pthread_mutex_destroy(&streams->lock);
+		share_destroy(&streams->open);
 	free(streams);
-}
-
-/* Registers a stream. false: a limit is reached. */
-static bool streams_add(struct streams *streams, struct stream *stream)
-{
-	unsigned all = 0, shared = 0, own = 0;
-	bool fits;
-
-	pthread_mutex_lock(&streams->lock);
-	for (const struct stream *other = streams->first; other; other = other->next) {
-		all++;
-		shared += other->shared;
-		own += other->user == stream->user;
-	}
-	fits = all < STREAMS_MAX &&
-	       (!stream->shared || (shared < STREAMS_OTHERS && own < STREAMS_USER));
-	if (fits) {
-		stream->next = streams->first;
-		streams->first = stream;
-		streams->count++;
-	}
-	pthread_mutex_unlock(&streams->lock);
-	return fits;
 }
 
 static void stream_close(void *state)
 {
-	struct stream *stream = state, **link = &stream->fs->streams->first;
+	struct stream *stream = state;
 
 	wcs_export_close(stream->export);
-	pthread_mutex_lock(&stream->fs->streams->lock);
-	while (*link != stream)
-		link = &(*link)->next;
-	*link = stream->next;
-	stream->fs->streams->count--;
-	pthread_mutex_unlock(&stream->fs->streams->lock);
+	share_give(&stream->fs->streams->open, stream->user, 1);
 	free(stream->kept);
 	free(stream);
 }
@@ -132,8 +100,7 @@ static int stream_open(struct fs *fs, const struct node *node, uid_t user, void 
 		return -ENOMEM;
 	stream->fs = fs;
 	stream->user = user;
-	stream->shared = user != 0 && user != fs->options.uid && user != fs->mounter;
-	if (!streams_add(fs->streams, stream)) {
+	if (!share_take(&fs->streams->open, fs, user, 1)) {
 		free(stream);
 		return report(fs, node, NULL, 0, -ENFILE,
 			      "no more streams of rows can be read at once: %d in all, %d for each "
@@ -202,7 +169,7 @@ static int stream_read(void *state, fuse_req_t req, void *buf, size_t len, uint6
 
 	if (offset + STREAM_BACK < stream->given)
 		return -ESPIPE;
-	if (stream->fs->streams->count > 1) /* several readers use several processors */
+	if (share_held(&stream->fs->streams->open) > 1) /* several readers use several processors */
 		loop_share(stream->fs);
 	while (count < len) {
 		if (offset + count < stream->made) {

@@ -4,7 +4,7 @@
  * CONTROL_TEXT_MAX bytes gets it by the lookup, for the file's size. The open that follows takes
  * that text over, so the size and the bytes belong together. The other texts are made by the first
  * read. The heat maps, the advice and the schema of many tables may be large; all open large ones
- * together have at most TEXTS_MAX bytes.
+ * together have at most TEXTS_MAX bytes, of which users other than root and the owner get a share.
  *
  * A text that no open takes is discarded when TEXTS_KEPT newer ones came, or after TEXT_AGE, and is
  * of no use after a change of the store. An open behind that makes the text anew, and fails with
@@ -21,13 +21,17 @@
 #include "fs/control/control.h"
 #include "fs/control/control_kind.h"
 #include "fs/serve/report.h"
+#include "fs/serve/share.h"
 #include "lib/clock.h"
 #include "lib/escape.h"
 #include "lib/hash.h"
 #include "store/keys/keys.h"
 
 enum {
-	TEXTS_MAX = 64 << 20, /* bytes of the texts above CONTROL_TEXT_MAX */
+	/* Bytes of the texts above CONTROL_TEXT_MAX. */
+	TEXTS_MAX = 64 << 20,
+	TEXTS_OTHERS = 48 << 20, /* of all users but root and the owner together */
+	TEXTS_USER = 16 << 20,	 /* of one of them; one text alone may be larger */
 	TEXTS_KEPT = 64,
 };
 
@@ -36,8 +40,9 @@ enum {
 struct text {
 	struct fs *fs;
 	atomic_uint refs;
-	uint32_t etag;	/* of its node; 0: it is for one open file */
-	size_t counted; /* bytes, of the mount's texts */
+	uint32_t etag; /* of its node; 0: it is for one open file */
+	uid_t user;    /* whose share has the bytes counted */
+	size_t counted;
 	char *data;
 	size_t len;
 };
@@ -55,15 +60,17 @@ struct texts {
 	pthread_mutex_t lock;
 	struct kept kept[TEXTS_KEPT]; /* a ring. Lock: lock */
 	size_t next;		      /* the oldest. Lock: lock */
-	atomic_size_t large;	      /* bytes of the counted texts */
+	struct share large;	      /* bytes of the counted texts */
 };
 
 struct texts *texts_new(void)
 {
 	struct texts *texts = calloc(1, sizeof(*texts));
 
-	if (texts)
-		pthread_mutex_init(&texts->lock, NULL);
+	if (!texts)
+		return NULL;
+	pthread_mutex_init(&texts->lock, NULL);
+	share_init(&texts->large, (struct share_limits){TEXTS_MAX, TEXTS_OTHERS, TEXTS_USER});
 	return texts;
 }
 
@@ -86,7 +93,7 @@ static void text_close(void *state)
 
 	if (!text || atomic_fetch_sub(&text->refs, 1) > 1)
 		return;
-	atomic_fetch_sub(&text->fs->texts->large, text->counted);
+	share_give(&text->fs->texts->large, text->user, text->counted);
 	free(text->data);
 	free(text);
 }
@@ -97,6 +104,7 @@ void texts_free(struct texts *texts)
 		return;
 	for (size_t i = 0; i < TEXTS_KEPT; i++)
 		text_close(texts->kept[i].text);
+	share_destroy(&texts->large);
 	pthread_mutex_destroy(&texts->lock);
 	free(texts);
 }
@@ -133,17 +141,20 @@ static int text_open(struct fs *fs, const struct node *node, uid_t user, void **
 {
 	struct text *text;
 	int rc = text_make(fs, node, false, &text);
+	size_t large;
 
-	(void)user;
 	if (rc != 0)
 		return rc;
-	text->counted = text->len > CONTROL_TEXT_MAX ? text->len : 0;
-	if (atomic_fetch_add(&fs->texts->large, text->counted) + text->counted > TEXTS_MAX &&
-	    text->counted > 0) {
+	large = text->len > CONTROL_TEXT_MAX ? text->len : 0;
+	if (!share_take(&fs->texts->large, fs, user, large)) {
 		text_close(text);
 		return report(fs, node, NULL, 0, -ENFILE,
-			      "too many large control files are being read, 64 MiB in all");
+			      "too many large control files are being read: %d MiB in all, %d for "
+			      "each user but root and the owner",
+			      TEXTS_MAX >> 20, TEXTS_USER >> 20);
 	}
+	text->user = user;
+	text->counted = large;
 	*state = text;
 	return 0;
 }

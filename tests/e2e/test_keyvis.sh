@@ -161,7 +161,9 @@ check "a short history is explained" grep -qE "Counting began at .* UTC, so the 
 
 # Families make a large text of the schema, which costs less than a map.
 mkdir "$TMP/large"
-mount_store "$TMP/even.db" "$TMP/large"
+others=()
+[ "$(id -u)" != 0 ] || others=(-o allow_other)
+mount_store "$TMP/even.db" "$TMP/large" "${others[@]}"
 check_eq "open maps have 64 MiB at most, and a close gives them back" ok "$(python '
 for table in range(8):
     os.mkdir(f"{q}/t{table}")
@@ -192,6 +194,55 @@ for _ in range(2):
         time.sleep(0.05) # RELEASE is not waited for
 print("ok")' "$TMP/large")"
 check "its reason is known" grep -q 'too many large control files' "$TMP/large/.rowfs/errors"
+
+# Users 1001 to 1004, one after another, keep as many maps open as they can, or the schema and then maps.
+[ "$(id -u)" != 0 ] || check_eq "each other user has 16 MiB of them, all others 48, and root the rest" ok "$(python '
+os.chdir(q)
+map, schema = ".rowfs/keyvis/demo/ops.html", ".rowfs/schema.json"
+size = len(get(map))
+sizes = {map: size, schema: len(get(schema))}
+def attack(user, paths):
+    """Returns the bytes that the user holds, until end is closed."""
+    told, tell = os.pipe()
+    if os.fork() == 0:
+        os.close(end[1])
+        os.setgroups([]), os.setgid(user), os.setuid(user)
+        files, held = [], 0
+        for path in paths:
+            try:
+                while True:
+                    files.append(os.open(path, os.O_RDONLY))
+                    os.pread(files[-1], 1, 0)
+                    held += sizes[path]
+            except OSError as error:
+                assert error.errno == errno.ENFILE, error
+        os.write(tell, b"%d" % held)
+        os.read(end[0], 1)
+        os._exit(0)
+    os.close(tell)
+    return int(os.read(told, 99) or -1)
+def as_user(user):
+    child = os.fork()
+    if child == 0:
+        os.setuid(user)
+        os._exit("</html>" not in get(map))
+    return os.waitpid(child, 0)[1]
+for paths in [map], [schema, map]:
+    end, all = os.pipe(), 0
+    for user in 1001, 1002, 1003, 1004:
+        assert user == 1004 or as_user(user) == 0 # beside the users before it
+        held = attack(user, paths)
+        all += held
+        assert (16 << 20) - size < held <= 16 << 20 or user == 1004 and held < 3 * size, (user, held, size)
+    assert (48 << 20) - size < all <= 48 << 20, (all, size)
+    assert "</html>" in get(map) and get(schema)
+    for fd in end:
+        os.close(fd)
+    for _ in range(4):
+        os.wait()
+    while "\nrowfs_open_files 0\n" not in get(".rowfs/metrics"):
+        time.sleep(0.05)
+print("ok")' "$TMP/large")"
 unmount_store "$TMP/large"
 
 finish
