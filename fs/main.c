@@ -27,9 +27,9 @@
 #include "lib/system/connection.h"
 #include "lib/system/connector.h"
 #include "lib/system/descriptors.h"
+#include "lib/system/message.h"
 #include "lib/system/mounts.h"
 #include "lib/system/sandbox.h"
-#include "lib/utf8.h"
 
 enum { EXIT_USAGE = 2 };
 enum { JSON_BYTES = 1 << 30 };
@@ -45,18 +45,14 @@ static int none_fd = -1;     /* replaces 0 to 2 in the background; open while re
 
 static int say(const char *what, const char *why)
 {
-	fputs("rowfs: ", stderr);
-	utf8_print(stderr, what);
-	fprintf(stderr, ": %s\n", why);
+	message("rowfs", "%s: %s", what, why);
 	return EXIT_FAILURE;
 }
 
 /* Says a reason that names its place. */
 static int say_why(const char *why)
 {
-	fputs("rowfs: ", stderr);
-	utf8_print(stderr, why);
-	fputc('\n', stderr);
+	message("rowfs", "%s", why);
 	return EXIT_FAILURE;
 }
 

@@ -3,7 +3,6 @@
 #include "fs/options.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "fs/mount/privilege.h"
+#include "lib/system/message.h"
 
 enum { GC_INTERVAL = 300, GC_GRACE = 3600 }; /* seconds */
 
@@ -43,7 +43,7 @@ const char options_usage[] =
 
 static int wrong(const char *what, const char *why)
 {
-	fprintf(stderr, "rowfs: %s: %s; see rowfs --help\n", what, why);
+	message("rowfs", "%s: %s; see rowfs --help", what, why);
 	return -EINVAL;
 }
 
@@ -226,7 +226,7 @@ int options_parse(int argc, char **argv, struct options *options)
 		.fs = {.uid = getuid(), .gid = getgid(), .umask = 022, .keyvis = true},
 		.gc_interval = GC_INTERVAL,
 		.gc_grace = GC_GRACE};
-	while (rc == 0 && (letter = getopt_long(argc, argv, "fdo:hV", words, NULL)) != -1) {
+	while (rc == 0 && (letter = message_getopt(argc, argv, "fdo:hV", words)) != -1) {
 		switch (letter) {
 		case 'f':
 			options->foreground = true;

@@ -2,7 +2,6 @@
 /* fsck.rowfs: checks a store and repairs it. Its exit codes are those of fsck(8). */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "lib/escape.h"
+#include "lib/system/message.h"
 #include "lib/utf8.h"
 #include "mkfs/program.h"
 
@@ -322,7 +322,7 @@ int main(int argc, char **argv)
 	int option;
 
 	program_begin(&program, argc, argv);
-	while ((option = getopt_long(argc, argv, "nyhV", options, NULL)) != -1) {
+	while ((option = message_getopt(argc, argv, "nyhV", options)) != -1) {
 		if (option == 'n')
 			no = true;
 		else if (option == 'y')

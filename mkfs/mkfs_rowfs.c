@@ -2,13 +2,13 @@
 /* mkfs.rowfs: makes a store, whole or not at all. */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/system/message.h"
 #include "mkfs/program.h"
 
 /* Long options only; letters are those of program_option. */
@@ -111,7 +111,7 @@ int main(int argc, char **argv)
 	int option;
 
 	program_begin(&program, argc, argv);
-	while ((option = getopt_long(argc, argv, "hV", options, NULL)) != -1) {
+	while ((option = message_getopt(argc, argv, "hV", options)) != -1) {
 		if (option == MKFS_SCHEMA)
 			schema_path = optarg;
 		else if (option == MKFS_FORCE)

@@ -18,7 +18,7 @@
 #include "lib/clock.h"
 #include "lib/system/connection.h"
 #include "lib/system/descriptors.h"
-#include "lib/utf8.h"
+#include "lib/system/message.h"
 #include "store/keys/keys.h"
 
 #ifndef ROWFS_VERSION
@@ -46,7 +46,7 @@ void program_begin(const struct program *program, int argc, char **argv)
 	descriptors_open_standard();
 	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error of a write, which is told */
 	if (argc > 0)
-		argv[0] = program->name; /* as getopt_long says it */
+		argv[0] = program->name; /* as message_getopt says it */
 }
 
 int program_option(const struct program *program, int option)
@@ -59,23 +59,10 @@ int program_option(const struct program *program, int option)
 		printf("%s (rowfs) %s\n", program->name, ROWFS_VERSION);
 		return program_flush(program);
 	default:
-		/* getopt_long has printed the reason. */
+		/* message_getopt has printed the reason. */
 		fprintf(stderr, "Try '%s --help'.\n", program->name);
 		return PROGRAM_MISUSED;
 	}
-}
-
-static void program_print(const struct program *program, const char *format, va_list args)
-{
-	char *text = NULL;
-
-	program_progress_end();
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
-	fprintf(stderr, "%s: ", program->name);
-	utf8_print(stderr, text ? text : strerror(ENOMEM));
-	fputc('\n', stderr);
-	free(text);
 }
 
 void program_progress_start(bool wanted)
@@ -116,7 +103,8 @@ int program_fail(const struct program *program, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	program_print(program, format, args);
+	program_progress_end();
+	message_va(program->name, format, args);
 	va_end(args);
 	return PROGRAM_FAILED;
 }
@@ -126,7 +114,8 @@ int program_misuse(const struct program *program, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	program_print(program, format, args);
+	program_progress_end();
+	message_va(program->name, format, args);
 	va_end(args);
 	fprintf(stderr, "Try '%s --help'.\n", program->name);
 	return PROGRAM_MISUSED;

@@ -15,15 +15,15 @@ struct program {
 	const char *help; /* the text of --help */
 };
 
-/* The last entries of getopt_long: --help and --version, which every program has, and the end. */
+/* The last entries of options: --help and --version, which every program has, and the end. */
 #define PROGRAM_OPTIONS                                                                            \
 	{"help", no_argument, NULL, 'h'}, {"version", no_argument, NULL, 'V'},                     \
 	{                                                                                          \
 		0                                                                                  \
 	}
 
-/* The entry of --foreign, for programs that open a store: getopt_long sets the flag and returns 0.
- */
+/* The entry of --foreign, for programs that open a store: message_getopt sets the flag and returns
+ * 0. */
 #define PROGRAM_FOREIGN                                                                            \
 	{                                                                                          \
 		"foreign", no_argument, &program_foreign_allowed, 1                                \
@@ -33,7 +33,7 @@ extern int program_foreign_allowed;
 /* Opens missing standard descriptors and ignores SIGXFSZ. main calls it first. */
 void program_begin(const struct program *program, int argc, char **argv);
 
-/* Handles --help, --version, or an option that getopt_long refused. Returns the exit code. */
+/* Handles --help, --version, or an option that message_getopt refused. Returns the exit code. */
 int program_option(const struct program *program, int option);
 
 /* Prints "name: " and the words on stderr, with hostile characters (lib/utf8.h) as %XX. Returns

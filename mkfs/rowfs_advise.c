@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/system/message.h"
 #include "mkfs/load/lines.h"
 #include "mkfs/mounted.h"
 #include "mkfs/text/csv_rows.h"
@@ -458,7 +458,7 @@ int main(int argc, char **argv)
 	int option, exit_code;
 
 	program_begin(&program, argc, argv);
-	while ((option = getopt_long(argc, argv, "hV", options, NULL)) != -1) {
+	while ((option = message_getopt(argc, argv, "hV", options)) != -1) {
 		exit_code = advise_option(&advise, option, &schema);
 		if (exit_code >= 0)
 			return exit_code;

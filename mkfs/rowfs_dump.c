@@ -3,11 +3,11 @@
  * rowfs-dump: a store, or a directory in a mount, as lines of JSON that rowfs-load takes; or a
  * table as CSV. The same rows give the same bytes.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/system/message.h"
 #include "mkfs/key_path.h"
 #include "mkfs/text/csv_write.h"
 #include "store/rows.h"
@@ -193,7 +193,7 @@ int main(int argc, char **argv)
 	int option, exit_code, ended;
 
 	program_begin(&program, argc, argv);
-	while ((option = getopt_long(argc, argv, "hV", options, NULL)) != -1) {
+	while ((option = message_getopt(argc, argv, "hV", options)) != -1) {
 		if (option == DUMP_VIEW)
 			dump.views = optarg;
 		else if (option == DUMP_CSV)

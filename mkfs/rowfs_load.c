@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
@@ -18,6 +17,7 @@
 #include <unistd.h>
 
 #include "lib/escape.h"
+#include "lib/system/message.h"
 #include "mkfs/load/lines.h"
 #include "mkfs/load/sink.h"
 #include "mkfs/mounted.h"
@@ -471,7 +471,7 @@ int main(int argc, char **argv)
 
 	program_begin(&program, argc, argv);
 	load_catch_signals();
-	while ((option = getopt_long(argc, argv, "hV", options, NULL)) != -1) {
+	while ((option = message_getopt(argc, argv, "hV", options)) != -1) {
 		if (option == LOAD_CSV || option == LOAD_TSV) {
 			if (load.table)
 				return program_misuse(&program, "only one --csv or --tsv");

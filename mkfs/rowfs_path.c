@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* rowfs-path: row keys as paths and as stored keys, and paths as keys, without a mount. */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/system/message.h"
 #include "mkfs/key_path.h"
 #include "mkfs/text/rows.h"
 #include "store/keys/keys.h"
@@ -156,7 +156,7 @@ int main(int argc, char **argv)
 	int option;
 
 	program_begin(&program, argc, argv);
-	while ((option = getopt_long(argc, argv, "+hV", options, NULL)) != -1) {
+	while ((option = message_getopt(argc, argv, "+hV", options)) != -1) {
 		if (option == PATH_SCHEMA)
 			file = optarg;
 		else if (option == PATH_STORE)

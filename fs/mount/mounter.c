@@ -34,6 +34,7 @@
 #include "fs/mount/privilege.h"
 #include "lib/system/connection.h"
 #include "lib/system/descriptors.h"
+#include "lib/system/message.h"
 #include "lib/system/threads.h"
 
 enum {
@@ -172,7 +173,7 @@ static _Noreturn void mounter_run(const struct mounter *mounter, int fd, const s
 	prctl(PR_SET_NAME, "rowfs-mounter");
 	rc = mounter_confine(mountpoint);
 	if (rc != 0) {
-		fprintf(stderr, "rowfs: mounter: %s\n", strerror(-rc));
+		message("rowfs", "mounter: %s", strerror(-rc));
 		_exit(1);
 	}
 	if (open_mount >= 0) {

@@ -23,7 +23,7 @@
 
 #include "fs/mount/privilege.h"
 #include "lib/system/connection.h"
-#include "lib/utf8.h"
+#include "lib/system/message.h"
 
 #define OPEN_FILES "/dev/fd/"
 enum { FUSE_MAJOR = 10, FUSE_MINOR = 229 };
@@ -31,11 +31,7 @@ enum { LINKS = 40 }; /* in a path, as in the kernel */
 
 static int refuse(const char *path, int error, const char *why)
 {
-	fputs("rowfs: ", stderr);
-	utf8_print(stderr, path);
-	fputs(": ", stderr);
-	utf8_print(stderr, why);
-	fputc('\n', stderr);
+	message("rowfs", "%s: %s", path, why);
 	return error;
 }
 
@@ -160,7 +156,7 @@ static int check(int fd, const char *path)
 		if (!is_dead(error))
 			return refuse(path, -error, strerror(error));
 		if (ours && unmount(fd, path) == 0)
-			fprintf(stderr, "rowfs: %s: cleared a dead mount of %s\n", path, what);
+			message("rowfs", "%s: cleared a dead mount of %s", path, what);
 		else if (lies_dead(path)) /* else auto_unmount or another start cleared it */
 			return ours ? refuse(path, -EBUSY,
 					     "is a dead mount and could not be cleared; unmount it")

@@ -181,6 +181,33 @@ cat "$m/t/.rows" "$m/t/$wild/.drop" "$m/t/.counts" >"$TMP/rows" 2>/dev/null
 	"$BUILD/rowfs" "$s" "$TMP"
 	"$BUILD/rowfs" "$wild" "$TMP"
 } >"$TMP/messages" 2>&1
+# escapes PROGRAM WORDS…: its message names the word, of which a second line is forged.
+escapes() {
+	"$BUILD/$1" "${@:2}" >"$TMP/said" 2>&1
+	check "the message of $1 ${2//[^ -~]/?} names the word" grep -qF "$spelled" "$TMP/said"
+	check_eq "in lines of its own" "" "$(grep '^forged' "$TMP/said")"
+	cat "$TMP/said" >>"$TMP/messages"
+}
+word=$wild$'\n'forged
+for program in rowfs mkfs.rowfs fsck.rowfs rowfs-{advise,dump,load,path}; do
+	escapes "$program" "--$word"
+	"$BUILD/$program" "-$wild" >>"$TMP/messages" 2>&1
+done
+mkdir "$TMP/$wild/m"
+escapes rowfs -o "$word" "$s" "$TMP/$wild/m"
+escapes rowfs -o "uid=$word" "$s" "$TMP/$wild/m"
+escapes rowfs --status "$word"
+escapes rowfs "$s" "$m" "$word"
+escapes mkfs.rowfs "$TMP/new" "$word"
+"$BUILD/mkfs.rowfs" "$TMP/$wild/s2"
+track_mount "$TMP/$wild/m"
+"$BUILD/rowfs" "$TMP/$wild/s2" "$TMP/$wild/m"
+pid=$(serving "/s2 ")
+kill -KILL "$pid"
+within ended "$pid"
+escapes rowfs "$TMP/$wild/s2" "$TMP/$wild/m"
+check "which is of a dead mount" grep -qF "/m: cleared a dead mount of $TMP/$spelled/s2" "$TMP/said"
+unmount_store "$TMP/$wild/m"
 check "the errors name what was opened" grep -qF "/t/.where/f:$spelled" "$TMP/errors"
 check "so does the trace" grep -qF "\"name\":\"$unicode" "$TMP/trace"
 check "rows have the key, column and value" grep -qF "{\"key\":\"$unicode\",\"families\":{\"f\":{\"$unicode\":" "$TMP/rows"
@@ -192,6 +219,7 @@ for text in errors trace rows log messages; do
 	check_eq "nothing in $text acts on a terminal" "" \
 		"$(LC_ALL=C grep -anP '\xc2[\x80-\x9f]|\xe2\x80[\xa8-\xae]|[\x00-\x08\x0b-\x1f\x7f]' "$TMP/$text" | head -n 3 | cat -v)"
 done
+check_eq "nor is a byte of a message a part of a character" "" "$(LC_ALL=C grep -aP '[^\t -~]' "$TMP/messages" | head -n 3 | cat -v)"
 unmount_store "$m"
 check_eq "nor in what fsck.rowfs finds" "$TMP/$spelled/s: clean" "$("$BUILD/fsck.rowfs" -n "$s" | cut -d ';' -f 1)"
 
