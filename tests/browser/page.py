@@ -4,21 +4,23 @@
 
     page.py PORT PROFILE URL JSON [CHECK…]
 
-The map is that of the pattern hot-row (tests/unit/heat.c). Makes these checks, or all. Prints for each
+The map is that of the pattern hot-row (tests/unit/heat.c). Makes these checks, or all of CHECKS. Prints for each
 its name, a tab, and "ok" or the reason. SHOTS in the environment: a directory for screenshots in light
 and dark.
 """
 import base64
 import datetime
+import glob
 import json
 import os
 import re
+import subprocess
 import sys
 import time
 
 from webdriver import PATIENCE, Browser
 
-RIGHT, DOWN, LEFT, ENTER, ESCAPE = "\ue014", "\ue015", "\ue012", "\ue007", "\ue00c"
+RIGHT, DOWN, LEFT, ENTER, ESCAPE, CONTROL = "\ue014", "\ue015", "\ue012", "\ue007", "\ue00c", "\ue009"
 HOT = "user#1234"
 LOOKS = 100
 CONSOLE = []  # messages of the pages that were looked at
@@ -160,6 +162,22 @@ def click_copies(page):
     expect(page.browser.script("return navigator.clipboard.readText()"), path)
 
 
+def pasted_paths(page):
+    """A key of another user, copied by each button of the hot list and pasted behind `ls -d` in PASTE, which has the mount's entries."""
+    where, found = os.environ["PASTE"], set()
+    page.browser.script("document.body.prepend(Object.assign(document.createElement('input'), {id: 'paste'}))")
+    for i in range(page.browser.script("return document.querySelectorAll('#hot button').length")):
+        page.browser.script("document.getElementById('copied').textContent = document.getElementById('paste').value = ''")
+        page.browser.click(f"#hot li:nth-child({i + 1}) button")
+        within(page, lambda: page.browser.text("#copied").startswith("Copied "))
+        page.browser.keys("#paste", CONTROL + "v")
+        path = page.browser.script("return document.getElementById('paste').value")
+        done = subprocess.run(["bash", "-c", "ls -d " + path], cwd=where, capture_output=True, text=True, check=False)
+        expect((done.returncode, done.stderr), (0, ""))
+        found.add(os.path.normpath(done.stdout.rstrip("\n")))
+    expect(found, {os.path.relpath(row, where) for row in glob.glob(f"{where}/[!.]*/*")})
+
+
 def wheel_and_drag(page):
     width, pointed = shown(page), page.point(0.6, 0.5)
     page.browser.wheel(*page.at(0.6, 0.5), -400)
@@ -235,6 +253,7 @@ def quiet(page):
 
 
 CHECKS = (title_and_words, pointing, hot_list, keyboard, click_copies, wheel_and_drag, buttons, accessible, quiet, light_and_dark)
+NAMED = (pasted_paths,)  # on another map, only where the name is given
 
 
 def look(browser, url, file):
@@ -257,7 +276,7 @@ def look(browser, url, file):
 def main():
     model, browser = None, Browser(sys.argv[1], sys.argv[2])
     try:
-        for check in [check for check in CHECKS if check.__name__ in sys.argv[5:] or len(sys.argv) == 5]:
+        for check in [check for check in CHECKS + NAMED if check.__name__ in sys.argv[5:] or (check in CHECKS and len(sys.argv) == 5)]:
             try:
                 if check is not quiet:
                     model = look(browser, sys.argv[3], sys.argv[4])

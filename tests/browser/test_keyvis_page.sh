@@ -35,4 +35,15 @@ page copy "$TMP/copy.html" "$TMP/ops.json"
 # page in the mount.
 page mount "$heat/ops.html" "$heat/ops.json" title_and_words pointing hot_list buttons quiet
 
+# Keys of another user, whose first segments are in the directory where root pastes their paths.
+make_store "$TMP/hostile" '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
+mount_store "$TMP/hostile" "$TMP/h" -o table=t
+# shellcheck disable=SC2016
+printf '{"key":"%s","families":{"f":{"q":"1"}}}\n' 'r#$(touch pwn)' "q'#;touch pwn;'" '-rf#`touch pwn`' '~root#x y' >"$TMP/rows"
+for _ in {1..30}; do cat "$TMP/rows" >"$TMP/h/.rows"; done
+mkdir "$TMP/paste" && ln -s "$TMP/h"/* "$TMP/paste"
+cp "$TMP/h/.rowfs/keyvis/t/"ops.{html,json} "$TMP"
+PASTE=$TMP/paste page hostile "$TMP/ops.html" "$TMP/ops.json" pasted_paths
+check_eq "hostile: no pasted path ran a command" "$(ls -A "$TMP/h" | grep -v '^\.')" "$(ls -A "$TMP/paste")"
+
 finish
