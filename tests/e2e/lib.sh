@@ -393,11 +393,14 @@ pgrep_here() {
 	done
 }
 
-# serving REGEX: those of them that serve a mount.
+# serving REGEX: those of them that serve a mount. The mounter and the connector are named rowfs like their
+# parent, in its session, until they have run.
 serving() {
-	local pid
+	local pid parent session
 	for pid in $(pgrep_here "$1"); do
-		grep -qs '^Name:.rowfs$' "/proc/$pid/status" && echo "$pid"
+		read -r parent session < <(ps -o ppid=,sid= -p "$pid") || continue
+		[ "$(ps -o comm= -p "$pid")" != rowfs ] ||
+			[ "$(ps -o comm=,sid= -p "$parent" | tr -s ' ')" = "rowfs $session" ] || echo "$pid"
 	done
 }
 
