@@ -170,6 +170,32 @@ at_end "put deeper" "mkdir -p x/y/z && mv d x/y/z/e && $link"
 at_end "closed to all" "mv d e && chmod 0 e && $link"
 at_end "and nothing is planted" "mv d e"
 
+# umount(8) of root follows the planted link, of which rowfs(8) warns. rowfs serves on, and ends like before.
+name="umount -f by the planted link"
+prepare
+with_victim
+check "$name: a mount" "$rowfs" s theirs/d/m
+attacked "$name" "mv d e && $link"
+check "$name: it unmounts the other mount" umount -f theirs/d/m
+check_eq "$name: which is gone" "" "$(ls victim/m)"
+with_victim
+check "$name: its own serves on" test -d theirs/e/m/t
+check "$name: the server ends" stop
+check_eq "$name: its own mount is gone" "" "$(ours)"
+stays "$name"
+for command in "umount -f" "umount -l" "fusermount3 -u"; do
+	name="$command where it is"
+	read -ra words <<<"$command"
+	prepare
+	with_victim
+	check "$name: a mount" "$rowfs" s theirs/d/m
+	attacked "$name" "mv d e && $link"
+	check "$name" "${words[@]}" theirs/e/m
+	check "$name: the server ends" within eval '[ -z "$(server)" ]'
+	check_eq "$name: its own mount is gone" "" "$(ours)"
+	stays "$name"
+done
+
 # Where the user has a mount namespace of their own, root's mountpoint is a plain directory there.
 name="the mountpoint itself is renamed in another namespace"
 prepare
