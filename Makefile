@@ -290,10 +290,10 @@ nightly: ## runs the long forms of all tests, for hours, as root: sanitizers, fu
 bench: $(BUILD)/bench/bench_table $(BUILD)/bench/null $(BUILD)/rowfs ## measures speed, as a table of ratios (docs/performance.md); larger: SCALE=full
 	$<
 
-bench-more: $(filter-out %/bench_table,$(BENCHES)) bench-beside bench-views bench-live ## the other benchmarks; bench-gc: one of them
+bench-more: $(filter-out %/bench_table,$(BENCHES)) bench-beside bench-fair bench-views bench-live ## the other benchmarks; bench-gc: one of them
 	for bench in $(filter %/bench/%,$^); do $$bench || exit 1; done
 
-bench-beside bench-views bench-live: all
+bench-beside bench-fair bench-views bench-live: all
 	tests/bench/$(subst -,_,$@).py $(BUILD)
 
 bench-%: $(BUILD)/bench/bench_% $(BUILD)/rowfs
