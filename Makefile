@@ -270,7 +270,7 @@ crash: all $(FAULT) ## cuts the power N times (default: 500) under a load, kills
 
 # The tests that have threads meet.
 TSAN_UNIT := ring store_threads store_erase heat_threads store_gc drop_crash store_batch store_random sync leveldb_chunks leveldb_manual metrics lead node
-TSAN_E2E  := stress soak live changes
+TSAN_E2E  := stress soak live changes fair
 
 tsan: deps ## runs the tests of threads with ThreadSanitizer
 	$(MAKE) $(JOBS) SANITIZE=thread BUILD=$(BUILD)/tsan all unit-programs

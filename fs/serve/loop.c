@@ -29,6 +29,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -54,7 +55,7 @@ enum thread_state { THREAD_NONE, THREAD_RUNS, THREAD_ENDED /* to be joined */ };
 
 struct thread {
 	pthread_t id;
-	enum thread_state state;
+	_Atomic enum thread_state state; /* may be read without the lock once no more are made */
 };
 
 struct loop {
