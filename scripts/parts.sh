@@ -28,18 +28,25 @@ shift $((OPTIND - 1))
 work=$(mktemp -d "${TMPDIR:-/tmp}/rowfs-parts.XXXXXX") || exit 1
 export TMPDIR=$work # a part that is cut may leave files
 rows=()             # pids
-limiter=0           # of a row: pid of the limit.py that its part runs under
 
+# Ends the rows or, in a row, the part that runs, whose output is $log, and waits for that.
 stop() {
+	local running
 	trap '' INT TERM HUP
-	((limiter == 0)) || rows=("$limiter")
-	kill -TERM "${rows[@]}" 2>/dev/null
-	wait "${rows[@]}" 2>/dev/null
-	((limiter == 0)) || print cat "$log"
+	mapfile -t running < <(jobs -p)
+	if ((${#running[@]})); then
+		kill -TERM "${running[@]}" 2>/dev/null
+		wait 2>/dev/null
+		[ -z "${log-}" ] || print cat "$log"
+	fi
 	exit "$1"
 }
-trap 'stop 130' INT
-trap 'stop 143' TERM HUP
+# A subshell has no traps until it sets them.
+trap_signals() {
+	trap 'stop 130' INT
+	trap 'stop 143' TERM HUP
+}
+trap_signals
 trap 'rm -rf --one-file-system -- "$work"' EXIT
 
 # print COMMAND…: prints its output, and none of the other row in between.
@@ -58,9 +65,7 @@ part() {
 	print echo "== make $2"
 	if ((left > 0)); then
 		python3 scripts/limit.py 1e7 "$left" "$work" "$spent" make "${words[@]}" </dev/null >"$log" 2>&1 9>&- &
-		limiter=$!
-		wait "$limiter" || status=$?
-		limiter=0
+		wait "$!" || status=$?
 		print cat "$log"
 		[ ! -e "$spent" ] || read -r cpu wall how <"$spent"
 		read -r good bad other < <(sed -nE 's/^([0-9]+) passed, ([0-9]+) failed(, ([0-9]+) skipped)?$/\1 \2 \4/p' "$log" |
@@ -89,7 +94,7 @@ part() {
 # row FIRST: runs the parts from that number on, up to the next "--".
 row() {
 	local number=$1
-	trap - EXIT
+	trap_signals
 	for (( ; number < ${#parts[@]}; number++)); do
 		[ "${parts[number]}" != -- ] || break
 		part "$number" "${parts[number]}"

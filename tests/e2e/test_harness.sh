@@ -230,7 +230,7 @@ mute:
 dies:
 	@echo "1 passed, 0 failed"; exit 1
 hangs:
-	@sleep ${S}4
+	@echo begun; sleep ${S}4
 meets:
 	@mkdir "$TMP/part-\$(A)"; until [ -d "$TMP/part-\$(B)" ]; do sleep 0.1; done; echo "1 passed, 0 failed"
 END
@@ -261,6 +261,7 @@ status=0
 wait "$runner" || status=$?
 check_eq "a signal ends the parts" 143 "$status"
 check "a signal leaves nothing of them" nothing_left 4
+check "which waits for the end of a part, and shows its output" said '^begun$'
 
 # ---- lib.sh --------------------------------------------------------------------------------
 
