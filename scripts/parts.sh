@@ -95,6 +95,7 @@ part() {
 row() {
 	local number=$1
 	trap_signals
+	exec 9>"$work/lock" # rows exclude each other by their own descriptors
 	for (( ; number < ${#parts[@]}; number++)); do
 		[ "${parts[number]}" != -- ] || break
 		part "$number" "${parts[number]}"
@@ -102,7 +103,6 @@ row() {
 }
 
 set -m # Ctrl-C reaches only this script
-exec 9>"$work/lock"
 parts=("$@")
 for number in "${!parts[@]}"; do
 	if ((number == 0)) || [ "${parts[number - 1]}" = -- ]; then

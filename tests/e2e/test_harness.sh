@@ -233,6 +233,8 @@ hangs:
 	@echo begun; sleep ${S}4
 meets:
 	@mkdir "$TMP/part-\$(A)"; until [ -d "$TMP/part-\$(B)" ]; do sleep 0.1; done; echo "1 passed, 0 failed"
+long:
+	@seq -f "\$(A) %.0f" 200000; mkdir "$TMP/long-\$(A)"
 END
 
 # parts NAME RESULT TARGET…: the parts have this result, within $LIMIT seconds if that is set.
@@ -251,6 +253,11 @@ check "names what is unstable" said '^UNSTABLE x: y$'
 check "has the minutes of each" said '^ +0[.]0 min, +0[.]0 min of processor: make good .*: 3 passed, 0 failed$'
 parts "a part without a closing line, or with a bad status, is a failure" "1 1 passed, 2 failed" mute dies
 parts "runs two rows of parts side by side" "0 5 passed, 0 failed" "meets A=1 B=2" -- good "meets A=2 B=1"
+check_eq "the output of two rows is not mixed" "1 1" "$(TMPDIR=$TMP "$ROOT/scripts/parts.sh" \
+	"long A=a -s -f '$TMP/parts.mk'" -- "long A=b -s -f '$TMP/parts.mk'" 2>&1 | {
+	until [ -d "$TMP/long-a" ] && [ -d "$TMP/long-b" ]; do sleep 0.1; done
+	grep -oE '^[ab] ' | uniq | sort | uniq -c | awk '{ print $1 }' | paste -sd ' '
+})"
 LIMIT=2 parts "a part that is cut is a failure, and so is one that never begins" "1 0 passed, 2 failed" hangs good
 check "nothing of it is left" nothing_left 4
 TMPDIR=$TMP "$ROOT/scripts/parts.sh" "hangs -s -f '$TMP/parts.mk'" >"$TMP/run" 2>&1 &
