@@ -182,7 +182,7 @@ static int shut_in(struct fs *fs, struct mounter *mounter, struct mountpoint *mo
 	if (rc >= 0 && ready_fd >= 0)					  /* for syslog */
 		rc = connector_start();
 	if (rc >= 0)
-		rc = sandbox_harden(SANDBOX_CONNECTS_NOWHERE);
+		rc = sandbox_harden(SYSCALLS_SERVER);
 	return rc == 0 ? EXIT_SUCCESS : say("sandbox", strerror(-rc));
 }
 

@@ -35,6 +35,7 @@
 #include "lib/system/connection.h"
 #include "lib/system/descriptors.h"
 #include "lib/system/message.h"
+#include "lib/system/syscalls.h"
 #include "lib/system/threads.h"
 
 enum {
@@ -133,7 +134,7 @@ static bool mounter_serve(int fd, struct fuse_session *session, struct mountpoin
 		}
 		watch->mountpoint = mountpoint;
 		watch->connection = connection_open(minor(mountpoint->mount.device));
-		rc = privilege_mounts() ? privilege_mounted() : 0;
+		rc = privilege_mounts() ? syscalls_confine(SYSCALLS_MOUNTED) : 0;
 		threads_start(&thread, mounter_watch, watch);
 		if (rc == 0)
 			rc = descriptors_send(fd, MOUNTER_DONE, fuse_session_fd(session));

@@ -51,7 +51,7 @@ static _Noreturn void connector_run(int asked)
 			close(i);
 	descriptors_close_inherited(asked);
 	prctl(PR_SET_NAME, "rowfs-connector");
-	if (sandbox_harden(SANDBOX_CONNECTS) != 0)
+	if (sandbox_harden(SYSCALLS_CONNECTOR) != 0)
 		_exit(1);
 	while (descriptors_receive(asked, &what, &ignored) == 0 && what == CONNECTOR_SYSLOG) {
 		what = CONNECTOR_DATAGRAMS;

@@ -24,8 +24,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/system/syscalls.h"
-
 /* The newest right of version 1. The bits behind it are those of version 2, to rename between
  * directories, and 3, to truncate. */
 #define SANDBOX_V1 LANDLOCK_ACCESS_FS_MAKE_SYM
@@ -149,7 +147,7 @@ int sandbox_become(int fd)
 	return 1;
 }
 
-int sandbox_harden(enum sandbox_connections connections)
+int sandbox_harden(enum syscalls_list list)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
@@ -158,7 +156,5 @@ int sandbox_harden(enum sandbox_connections connections)
 	if (setrlimit(RLIMIT_CORE, &core) != 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
 		return -errno;
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	return syscall(SYS_capset, &header, none) == 0
-		       ? syscalls_confine(connections == SANDBOX_CONNECTS)
-		       : -errno;
+	return syscall(SYS_capset, &header, none) == 0 ? syscalls_confine(list) : -errno;
 }

@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#include "lib/system/syscalls.h"
+
 /* The rights that remain below a directory. */
 enum sandbox_rights {
 	SANDBOX_ALL,	/* all but to run programs */
@@ -37,13 +39,11 @@ int sandbox_own(int fd);
  * errno, as where root may not change its user (CAP_SETUID, CAP_SETGID). */
 int sandbox_become(int fd);
 
-enum sandbox_connections { SANDBOX_CONNECTS_NOWHERE, SANDBOX_CONNECTS /* to local sockets */ };
-
 /*
  * For the process behind a mount, which has values in its memory, and for the connector, which
- * alone connects: it gives up its capabilities, makes only the system calls of
- * lib/system/syscalls.c, and cannot be traced or dumped.
+ * alone connects: it gives up its capabilities, makes only the system calls of the list, and cannot
+ * be traced or dumped.
  */
-int sandbox_harden(enum sandbox_connections connections);
+int sandbox_harden(enum syscalls_list list);
 
 #endif

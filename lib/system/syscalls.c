@@ -33,135 +33,176 @@
 #define SYSCALLS_ARCH AUDIT_ARCH_AARCH64
 #endif
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SYSCALLS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SYSCALLS_SANITIZER 1
-#endif
-#endif
+#define SYSCALLS_SERVES (SYSCALLS_SERVER | SYSCALLS_CONNECTOR)
+#define SYSCALLS_MOUNTS (SYSCALLS_MOUNTER | SYSCALLS_MOUNTED)
+#define SYSCALLS_ALL	(SYSCALLS_SERVES | SYSCALLS_MOUNTS)
 
-/* All arguments. */
-static const unsigned syscalls_allowed[] = {
-	/* files */
-	SYS_read,
-	SYS_write,
-	SYS_writev,
-	SYS_pread64,
-	SYS_pwrite64,
-	SYS_lseek,
-	SYS_close,
-	SYS_dup3,
-	SYS_fstat,
-	SYS_newfstatat,
-	SYS_statfs,
-	SYS_fstatfs,
-	SYS_faccessat,
-	SYS_faccessat2,
-	SYS_readlinkat,
-	SYS_getdents64,
-	SYS_inotify_init1,
-	SYS_inotify_add_watch,
-	SYS_ftruncate,
-	SYS_fsync,
-	SYS_fdatasync,
-	SYS_unlinkat,
-	SYS_renameat,
-	/* memory */
-	SYS_brk,
-	SYS_munmap,
-	SYS_mremap,
-	SYS_madvise,
-	/* threads and time */
-	SYS_futex,
-	SYS_set_robust_list,
-	SYS_rseq,
-	SYS_sched_yield,
-	SYS_sched_getaffinity,
-	SYS_clock_gettime,
-	SYS_clock_nanosleep,
-	SYS_gettimeofday,
-	SYS_timerfd_create,
-	SYS_timerfd_settime,
-	SYS_eventfd2,
-	SYS_ppoll,
-	SYS_restart_syscall,
-	/* signals and ends */
-	SYS_rt_sigaction,
-	SYS_rt_sigprocmask,
-	SYS_rt_sigreturn,
-	SYS_rt_sigtimedwait,
-	SYS_wait4,
-	SYS_exit,
-	SYS_exit_group,
-	/* this process */
-	SYS_getpid,
-	SYS_gettid,
-	SYS_getuid,
-	SYS_geteuid,
-	SYS_getgid,
-	SYS_getegid,
-	SYS_getrandom,
-	SYS_sysinfo, /* qsort: memory */
-	/* the mounter, and the connector */
-	SYS_recvmsg,
-#ifdef SYS_access /* x86-64, which has older forms of these */
-	SYS_access,
-	SYS_dup2,
-	SYS_poll,
-	SYS_readlink,
-	SYS_rename,
-	SYS_time,
-	SYS_unlink,
-#endif
-#ifdef SYSCALLS_SANITIZER
-	/* Its reports and its search for leaks, which traces the process from a copy of it. */
-	SYS_clone,
-	SYS_getppid,
-	SYS_prctl,
-	SYS_prlimit64,
-	SYS_ptrace,
-	SYS_sigaltstack,
-#ifdef SYS_access
-	SYS_getdents,
-	SYS_lstat,
-	SYS_open,
-	SYS_stat,
-#endif
-#endif
-};
-
-enum syscalls_test { SYSCALLS_NONE, SYSCALLS_IS, SYSCALLS_LACKS /* none of the bits */ };
+enum syscalls_test { SYSCALLS_ANY, SYSCALLS_IS, SYSCALLS_IS_SELF, SYSCALLS_LACKS /* the bits */ };
 
 /* A call is allowed if all conditions of one of its entries hold. */
 struct syscalls_entry {
+	unsigned lists; /* that have this entry */
 	unsigned number;
 	struct {
 		enum syscalls_test test;
 		size_t offset; /* of half an argument, in struct seccomp_data */
 		unsigned value;
 	} of[3];
+	unsigned error; /* that the call gives; 0: it is allowed */
 };
 
 /* The halves of an argument, on processors that store the lower one first. */
 #define SYSCALLS_LOW(n)	 offsetof(struct seccomp_data, args[n])
 #define SYSCALLS_HIGH(n) (SYSCALLS_LOW(n) + sizeof(__u32))
-#define SYSCALLS_IF(n, value)                                                                      \
-	{                                                                                          \
-		SYSCALLS_IS, SYSCALLS_LOW(n), value                                                \
-	}
-#define SYSCALLS_UNLESS(n, bits)                                                                   \
-	{                                                                                          \
-		SYSCALLS_LACKS, SYSCALLS_LOW(n), bits                                              \
-	}
 
 #define SYSCALLS_SUID (S_ISUID | S_ISGID)
+/* open's flags that make or empty a file. */
+#define SYSCALLS_MAKES (O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY))
 /* pthread_create's flags: a thread of this process, in its namespaces. */
 #define SYSCALLS_THREAD                                                                            \
 	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |        \
 	 CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
 
-enum { SYSCALLS_INSTRUCTIONS = 512 };
+/* clang-format off */
+#define CALL(l, name)       {.lists = SYSCALLS_##l, .number = SYS_##name}
+#define CALL_IF(l, name, ...) {.lists = SYSCALLS_##l, .number = SYS_##name, .of = {__VA_ARGS__}}
+#define FAIL(l, name, code) {.lists = SYSCALLS_##l, .number = SYS_##name, .error = code}
+#define IS(n, value)        {SYSCALLS_IS, SYSCALLS_LOW(n), value}
+#define IS_SELF(n)          {SYSCALLS_IS_SELF, SYSCALLS_LOW(n), 0}
+#define IS_NULL(n)          IS(n, 0), {SYSCALLS_IS, SYSCALLS_HIGH(n), 0}
+#define LACKS(n, bits)      {SYSCALLS_LACKS, SYSCALLS_LOW(n), bits}
+/* clang-format on */
+
+static const struct syscalls_entry syscalls_entries[] = {
+	/* files */
+	CALL(ALL, read),
+	CALL(ALL, write),
+	CALL(ALL, lseek),
+	CALL(ALL, close),
+	CALL(ALL, dup3),
+	CALL(ALL, fstat),
+	CALL(ALL, newfstatat),
+	CALL(ALL, fstatfs),
+	CALL(ALL, readlinkat),
+	CALL_IF(ALL, fcntl, IS(1, F_GETFD)),
+	CALL_IF(ALL, fcntl, IS(1, F_SETFD)),
+	CALL_IF(ALL, fcntl, IS(1, F_GETFL)),
+	CALL_IF(ALL, fcntl, IS(1, F_SETFL), LACKS(2, O_ASYNC)),
+	CALL(SERVES, writev),
+	CALL(SERVES, pread64),
+	CALL(SERVES, pwrite64),
+	CALL(SERVES, statfs),
+	CALL(SERVES, faccessat2),
+	CALL(SERVES, getdents64),
+	CALL(SERVES, inotify_init1),
+	CALL(SERVES, inotify_add_watch),
+	CALL(SERVES, ftruncate),
+	CALL(SERVES, fsync),
+	CALL(SERVES, fdatasync),
+	CALL(SERVES, unlinkat),
+	CALL(SERVES, renameat),
+	CALL_IF(SERVES, fcntl, IS(1, F_GETLK)),
+	CALL_IF(SERVES, fcntl, IS(1, F_SETLK)),
+	CALL_IF(SERVES, ioctl, IS(1, TCGETS)),
+	CALL_IF(SERVES, openat, LACKS(3, SYSCALLS_SUID)),
+	CALL_IF(SERVES, mkdirat, LACKS(2, SYSCALLS_SUID)),
+	CALL(SERVES, faccessat),
+	CALL_IF(MOUNTER, openat, LACKS(2, SYSCALLS_MAKES)),
+	CALL_IF(MOUNTED, openat, LACKS(2, SYSCALLS_MAKES | O_WRONLY | O_RDWR)),
+	CALL(MOUNTS, statx),
+	/* memory */
+	CALL(ALL, brk),
+	CALL(ALL, munmap),
+	CALL(ALL, mremap),
+	CALL(ALL, madvise),
+	CALL_IF(ALL, mmap, LACKS(2, PROT_EXEC)),
+	CALL_IF(ALL, mprotect, LACKS(2, PROT_EXEC)),
+	CALL_IF(SERVES, mmap, IS(4, UINT32_MAX)), /* no file: PCRE2's compiled patterns */
+	/* threads and time */
+	CALL(ALL, futex),
+	CALL(ALL, set_robust_list),
+	CALL(ALL, rseq),
+	CALL(ALL, clock_nanosleep),
+	CALL(ALL, restart_syscall),
+	CALL_IF(ALL, clone, IS(0, SYSCALLS_THREAD)),
+	CALL(SERVES, sched_yield),
+	CALL(SERVES, sched_getaffinity),
+	CALL(SERVES, clock_gettime),
+	CALL(SERVES, gettimeofday),
+	CALL(SERVES, timerfd_create),
+	CALL(SERVES, timerfd_settime),
+	CALL(SERVES, eventfd2),
+	CALL(SERVES, ppoll),
+	CALL_IF(SERVES, setpriority, IS(0, PRIO_PROCESS), IS(1, 0)),
+	/* signals and ends */
+	CALL(ALL, rt_sigprocmask),
+	CALL(ALL, exit),
+	CALL(ALL, exit_group),
+	CALL(SERVES, rt_sigaction),
+	CALL(SERVES, rt_sigreturn),
+	CALL(SERVES, rt_sigtimedwait),
+	CALL(SERVES, wait4),
+	CALL_IF(SERVES, tgkill, IS_SELF(0)),
+	CALL_IF(SERVES, tgkill, IS(2, 0)), /* only asks whether there is such a thread */
+	/* this process */
+	CALL(ALL, getpid),
+	CALL(ALL, gettid),
+	CALL(ALL, getuid),
+	CALL(ALL, geteuid),
+	CALL(ALL, getgid),
+	CALL(ALL, getegid),
+	CALL(ALL, getrandom),
+	CALL(SERVES, sysinfo), /* qsort: memory */
+	CALL_IF(SERVES, prlimit64, IS(0, 0), IS_NULL(2)),
+	CALL(MOUNTS, getppid),
+	CALL(MOUNTS, capget),
+	/* between the processes */
+	CALL(ALL, recvmsg),
+	CALL_IF(ALL, sendto, IS_NULL(4)), /* to the other end, not to an address */
+	CALL(CONNECTOR, sendmsg),
+	CALL(CONNECTOR, connect),
+	CALL_IF(CONNECTOR, socket, IS(0, AF_UNIX)),
+	CALL(MOUNTS, sendmsg),
+	/* mounts, and the filter behind one */
+	CALL(MOUNTER, mount),
+	CALL_IF(MOUNTER, prctl, IS(0, PR_SET_SECCOMP)),
+	CALL(MOUNTS, umount2),
+#ifdef SYS_access /* x86-64, which has older forms of these */
+	/* libfuse asks whether /etc/mtab, where that is a file, can be written, and would start
+	 * mount(8) for it. */
+	FAIL(MOUNTS, access, EROFS),
+	CALL(SERVES, access),
+	CALL(ALL, dup2),
+	CALL(ALL, readlink),
+	CALL(SERVES, poll),
+	CALL(SERVES, rename),
+	CALL(SERVES, time),
+	CALL(SERVES, unlink),
+	CALL_IF(SERVES, mkdir, LACKS(1, SYSCALLS_SUID)),
+#else
+	FAIL(MOUNTS, faccessat, EROFS), /* as access */
+#endif
+#if SYSCALLS_SANITIZER
+	/* A sanitizer's reports and its search for leaks, which traces the process from a copy. */
+	CALL(ALL, clone),
+	CALL(ALL, getppid),
+	CALL(ALL, prctl),
+	CALL(ALL, prlimit64),
+	CALL(ALL, ptrace),
+	CALL(ALL, sigaltstack),
+#ifdef SYS_access
+	CALL(ALL, getdents),
+	CALL(ALL, lstat),
+	CALL(ALL, open),
+	CALL(ALL, stat),
+#endif
+#endif
+};
+
+enum {
+	SYSCALLS_ENTRIES = sizeof(syscalls_entries) / sizeof(syscalls_entries[0]),
+	SYSCALLS_INSTRUCTIONS = 11 * SYSCALLS_ENTRIES + 7 /* at most; the first and last ones */
+};
 
 /* A program that is being written. */
 struct syscalls_code {
@@ -186,62 +227,34 @@ static void syscalls_return(struct syscalls_code *code, unsigned action)
 	syscalls_put(code, BPF_RET | BPF_K, action, 0, 0);
 }
 
-/* Returns the action for that number. */
-static void syscalls_answer(struct syscalls_code *code, unsigned number, unsigned action)
-{
-	syscalls_put(code, BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1);
-	syscalls_return(code, action);
-}
-
 /* A condition that fails jumps over the rest of its entry. The number is loaded before and behind
  * it. */
 static void syscalls_put_entry(struct syscalls_code *code, const struct syscalls_entry *entry)
 {
 	size_t count = 0, rest;
+	unsigned value;
 
 	while (count < sizeof(entry->of) / sizeof(entry->of[0]) &&
-	       entry->of[count].test != SYSCALLS_NONE)
+	       entry->of[count].test != SYSCALLS_ANY)
 		count++;
 	syscalls_put(code, BPF_JMP | BPF_JEQ | BPF_K, entry->number, 0, 2 * count + 1);
 	for (size_t i = 0; i < count; i++) {
 		rest = 2 * (count - i) - 1;
+		value = entry->of[i].test == SYSCALLS_IS_SELF ? (unsigned)getpid()
+							      : entry->of[i].value;
 		syscalls_load(code, entry->of[i].offset);
-		if (entry->of[i].test == SYSCALLS_IS)
-			syscalls_put(code, BPF_JMP | BPF_JEQ | BPF_K, entry->of[i].value, 0, rest);
+		if (entry->of[i].test == SYSCALLS_LACKS)
+			syscalls_put(code, BPF_JMP | BPF_JSET | BPF_K, value, rest, 0);
 		else
-			syscalls_put(code, BPF_JMP | BPF_JSET | BPF_K, entry->of[i].value, rest, 0);
+			syscalls_put(code, BPF_JMP | BPF_JEQ | BPF_K, value, 0, rest);
 	}
-	syscalls_return(code, SECCOMP_RET_ALLOW);
-	syscalls_load(code, offsetof(struct seccomp_data, nr));
+	syscalls_return(code, entry->error ? SECCOMP_RET_ERRNO | entry->error : SECCOMP_RET_ALLOW);
+	if (count > 0)
+		syscalls_load(code, offsetof(struct seccomp_data, nr));
 }
 
-int syscalls_confine(bool connects)
+int syscalls_confine(enum syscalls_list list)
 {
-	const struct syscalls_entry entries[] = {
-		{SYS_openat, {SYSCALLS_UNLESS(3, SYSCALLS_SUID)}},
-		{SYS_mkdirat, {SYSCALLS_UNLESS(2, SYSCALLS_SUID)}},
-#ifdef SYS_mkdir
-		{SYS_mkdir, {SYSCALLS_UNLESS(1, SYSCALLS_SUID)}},
-#endif
-		{SYS_mmap, {SYSCALLS_UNLESS(2, PROT_EXEC)}},
-		{SYS_mmap, {SYSCALLS_IF(4, UINT32_MAX)}}, /* no file: PCRE2's compiled patterns */
-		{SYS_mprotect, {SYSCALLS_UNLESS(2, PROT_EXEC)}},
-		{SYS_fcntl, {SYSCALLS_IF(1, F_GETFD)}},
-		{SYS_fcntl, {SYSCALLS_IF(1, F_SETFD)}},
-		{SYS_fcntl, {SYSCALLS_IF(1, F_GETFL)}},
-		{SYS_fcntl, {SYSCALLS_IF(1, F_SETFL), SYSCALLS_UNLESS(2, O_ASYNC)}},
-		{SYS_fcntl, {SYSCALLS_IF(1, F_GETLK)}},
-		{SYS_fcntl, {SYSCALLS_IF(1, F_SETLK)}},
-		{SYS_ioctl, {SYSCALLS_IF(1, TCGETS)}},
-		{SYS_prlimit64,
-		 {SYSCALLS_IF(0, 0), SYSCALLS_IF(2, 0), {SYSCALLS_IS, SYSCALLS_HIGH(2), 0}}},
-		{SYS_setpriority, {SYSCALLS_IF(0, PRIO_PROCESS), SYSCALLS_IF(1, 0)}},
-		{SYS_clone, {SYSCALLS_IF(0, SYSCALLS_THREAD)}},
-		/* To the other end, not to an address. */
-		{SYS_sendto, {SYSCALLS_IF(4, 0), {SYSCALLS_IS, SYSCALLS_HIGH(4), 0}}},
-		{SYS_tgkill, {SYSCALLS_IF(0, (unsigned)getpid())}},
-		{SYS_tgkill, {SYSCALLS_IF(2, 0)}}, /* only asks whether there is such a thread */
-	};
 	struct syscalls_code code = {.count = 0};
 	struct sock_fprog program = {.filter = code.at};
 
@@ -258,19 +271,16 @@ int syscalls_confine(bool connects)
 	syscalls_put(&code, BPF_JMP | BPF_JSET | BPF_K, __X32_SYSCALL_BIT, 0, 1);
 	syscalls_return(&code, SECCOMP_RET_KILL_PROCESS);
 #endif
-	for (size_t i = 0; i < sizeof(syscalls_allowed) / sizeof(syscalls_allowed[0]); i++)
-		syscalls_answer(&code, syscalls_allowed[i], SECCOMP_RET_ALLOW);
-	if (connects) {
-		syscalls_put_entry(&code, &(const struct syscalls_entry){
-						  SYS_socket, {SYSCALLS_IF(0, AF_UNIX)}});
-		syscalls_answer(&code, SYS_socket, SECCOMP_RET_ERRNO | EPERM);
-		syscalls_answer(&code, SYS_connect, SECCOMP_RET_ALLOW);
-		syscalls_answer(&code, SYS_sendmsg, SECCOMP_RET_ALLOW);
+	for (size_t i = 0; i < SYSCALLS_ENTRIES; i++)
+		if (syscalls_entries[i].lists & list)
+			syscalls_put_entry(&code, &syscalls_entries[i]);
+	for (size_t i = 0; i < SYSCALLS_ENTRIES; i++) {
+		const struct syscalls_entry refused = {.number = syscalls_entries[i].number,
+						       .error = EPERM};
+
+		if (syscalls_entries[i].lists & list && syscalls_entries[i].of[0].test)
+			syscalls_put_entry(&code, &refused);
 	}
-	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++)
-		syscalls_put_entry(&code, &entries[i]);
-	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++)
-		syscalls_answer(&code, entries[i].number, SECCOMP_RET_ERRNO | EPERM);
 	syscalls_return(&code, SECCOMP_RET_ERRNO | ENOSYS);
 	program.len = code.count;
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0 ? 0 : -errno;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The system calls that the process behind a mount can make: each number is tried in the sandbox
+ * The system calls that the processes of a mount can make: each number is tried under each list
  * and compared with the tables below, and those with SECURITY.md.
  *
  * No call is really made. An older filter of the test gives SYSCALLS_REACHED to all calls with a
- * mark in their sixth argument; the kernel prefers the refusals of the sandbox's newer filter.
+ * mark in their sixth argument; the kernel prefers the refusals of newer filters.
  */
 #include "lib/system/sandbox.h"
 #include "tests/unit/suite.h"
@@ -27,18 +27,7 @@
 
 enum { SYSCALLS_REACHED = 4000 }; /* an errno that no call has */
 enum { SYSCALLS_MARK = 0x726f7766 };
-enum { SYSCALLS_LAST = 600, SYSCALLS_NAME = 24 };
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SYSCALLS_SANITIZER true
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SYSCALLS_SANITIZER true
-#endif
-#endif
-#ifndef SYSCALLS_SANITIZER
-#define SYSCALLS_SANITIZER false /* a sanitizer needs more calls */
-#endif
+enum { SYSCALLS_LAST = 600 };
 
 struct syscalls_name {
 	const char *name;
@@ -146,7 +135,56 @@ static const struct syscalls_name syscalls_allowed[] = {
 	IF(tgkill, "to itself, or signal 0"),
 };
 
-/* Refused calls that SECURITY.md names. */
+/* The mounter's. */
+static const struct syscalls_name syscalls_mounter[] = {
+	CALL(umount2),
+	CALL(mount),
+	CALL(statx),
+	CALL(read),
+	CALL(write),
+	CALL(lseek),
+	CALL(close),
+	CALL(dup3),
+	CALL(fstat),
+	CALL(newfstatat),
+	CALL(fstatfs),
+	CALL(readlinkat),
+	OLD(readlink),
+	OLD(dup2),
+	CALL(recvmsg),
+	CALL(sendmsg),
+	CALL(brk),
+	CALL(munmap),
+	CALL(mremap),
+	CALL(madvise),
+	CALL(futex),
+	CALL(set_robust_list),
+	CALL(rseq),
+	CALL(clock_nanosleep),
+	CALL(restart_syscall),
+	CALL(rt_sigprocmask),
+	CALL(getrandom),
+	CALL(getpid),
+	CALL(getppid),
+	CALL(gettid),
+	CALL(getuid),
+	CALL(geteuid),
+	CALL(getgid),
+	CALL(getegid),
+	CALL(capget),
+	CALL(exit),
+	CALL(exit_group),
+	IF(openat, "without O_CREAT, O_TRUNC, O_TMPFILE; once it has mounted to read only"),
+	IF(prctl, "PR_SET_SECCOMP"),
+	IF(fcntl, "F_GETFD, F_SETFD, F_GETFL, F_SETFL without O_ASYNC"),
+	IF(mmap, "without PROT_EXEC"),
+	IF(mprotect, "without PROT_EXEC"),
+	IF(clone, "the flags are those of pthread_create"),
+	IF(sendto, "to the other end, without an address"),
+	OLD_IF(access, "never: EROFS"),
+};
+
+/* Calls refused to the server that SECURITY.md names. */
 static const struct syscalls_name syscalls_refused[] = {
 	CALL(execve),
 	CALL(execveat),
@@ -231,6 +269,18 @@ static const struct syscalls_name syscalls_refused[] = {
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
+/* The tables of SECURITY.md, by the first cell of their headings. */
+enum { SYSCALLS_REFUSED, SYSCALLS_ALLOWED, SYSCALLS_TO_MOUNTER, SYSCALLS_TABLES };
+static const struct syscalls_table {
+	const char *heading;
+	const struct syscalls_name *names;
+	size_t count;
+} syscalls_tables[] = {
+	{"refused", syscalls_refused, COUNT(syscalls_refused)},
+	{"allowed", syscalls_allowed, COUNT(syscalls_allowed)},
+	{"allowed to the mounter", syscalls_mounter, COUNT(syscalls_mounter)},
+};
+
 /* Calls of probes, of which Linux 6.13 and 6.18 tell no filter; they do nothing elsewhere. */
 #ifdef __x86_64__
 enum { SYSCALLS_URETPROBE = 335, SYSCALLS_UPROBE = 336 };
@@ -238,15 +288,41 @@ enum { SYSCALLS_URETPROBE = 335, SYSCALLS_UPROBE = 336 };
 enum { SYSCALLS_URETPROBE = -1, SYSCALLS_UPROBE = -1 };
 #endif
 
+enum {
+	SYSCALLS_SERVES = SYSCALLS_SERVER | SYSCALLS_CONNECTOR,
+	SYSCALLS_MOUNTS = SYSCALLS_MOUNTER | SYSCALLS_MOUNTED,
+	SYSCALLS_ALL = SYSCALLS_SERVES | SYSCALLS_MOUNTS,
+	SYSCALLS_LISTS = 4
+};
+/* That of the test: enum syscalls_list. */
+static unsigned syscalls_list;
+
+/* The errno of a call with bad arguments. */
 static int syscalls_expected(long number)
 {
-	for (size_t i = 0; i < COUNT(syscalls_allowed); i++)
-		if (syscalls_allowed[i].number == number)
-			return syscalls_allowed[i].condition ? EPERM : SYSCALLS_REACHED;
+	const struct syscalls_table *table =
+		&syscalls_tables[syscalls_list & SYSCALLS_SERVES ? SYSCALLS_ALLOWED
+								 : SYSCALLS_TO_MOUNTER];
+
+	if (syscalls_list == SYSCALLS_CONNECTOR && (number == SYS_connect || number == SYS_sendmsg))
+		return SYSCALLS_REACHED;
+	if (syscalls_list == SYSCALLS_CONNECTOR && number == SYS_socket)
+		return EPERM;
+	if (syscalls_list == SYSCALLS_MOUNTED && (number == SYS_mount || number == SYS_prctl))
+		return ENOSYS;
+#ifdef SYS_access
+	if (syscalls_list & SYSCALLS_MOUNTS && number == SYS_access)
+#else
+	if (syscalls_list & SYSCALLS_MOUNTS && number == SYS_faccessat)
+#endif
+		return EROFS; /* so that libfuse leaves /etc/mtab alone */
+	for (size_t i = 0; i < table->count; i++)
+		if (table->names[i].number == number)
+			return table->names[i].condition ? EPERM : SYSCALLS_REACHED;
 	return ENOSYS;
 }
 
-/* ---- A process in the sandbox ------------------------------------------------------------ */
+/* ---- A confined process ------------------------------------------------------------------ */
 
 static int syscalls_try(long number, long a, long b, long c, long d, long e)
 {
@@ -259,7 +335,7 @@ static int syscalls_try(long number, long a, long b, long c, long d, long e)
 	return error;
 }
 
-static void syscalls_enter(enum sandbox_connections connections)
+static void syscalls_enter(void)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[5])),
@@ -270,21 +346,23 @@ static void syscalls_enter(enum sandbox_connections connections)
 
 	SUITE_OK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
 	SUITE_OK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0));
-	SUITE_OK(sandbox_harden(connections));
+	if (syscalls_list & SYSCALLS_SERVES)
+		SUITE_OK(sandbox_harden(syscalls_list));
+	else
+		SUITE_OK(syscalls_confine(SYSCALLS_MOUNTER));
+	if (syscalls_list == SYSCALLS_MOUNTED)
+		SUITE_OK(syscalls_confine(SYSCALLS_MOUNTED));
 }
 
 /* The numbers of today's kernels, those of the next years, and odd ones. */
-static void syscalls_check_numbers(enum sandbox_connections connections)
+static void syscalls_check_numbers(void)
 {
 	static const long odd[] = {601, 1000, 1023, 1024, 4096, 65535, 0x3fffffff};
 	int got;
 
-	syscalls_enter(connections);
+	syscalls_enter();
 	for (long number = 0; number <= SYSCALLS_LAST; number++) {
 		if (number == SYSCALLS_URETPROBE || number == SYSCALLS_UPROBE)
-			continue;
-		if (connections == SANDBOX_CONNECTS &&
-		    (number == SYS_socket || number == SYS_connect || number == SYS_sendmsg))
 			continue;
 		got = syscalls_try(number, -1, -1, -1, -1, 1);
 		ck_assert_msg(got == syscalls_expected(number), "call %ld gives %d, not %d", number,
@@ -294,32 +372,17 @@ static void syscalls_check_numbers(enum sandbox_connections connections)
 		ck_assert_int_eq(syscalls_try(odd[i], -1, -1, -1, -1, 1), ENOSYS);
 }
 
-static void syscalls_check_server(void)
+/* The checks in a process under the list. A sanitizer needs more calls. */
+static void syscalls_apart(int list, void (*checks)(void))
 {
-	syscalls_check_numbers(SANDBOX_CONNECTS_NOWHERE);
-}
-
-SUITE_TEST(test_each_number, 10)
-{
+	syscalls_list = 1u << list;
 	if (!SYSCALLS_SANITIZER)
-		ck_assert_int_eq(suite_apart(syscalls_check_server), 0);
+		ck_assert_int_eq(suite_apart(checks), 0);
 }
 
-/* The connector may connect to local sockets, and is confined like the server otherwise. */
-static void syscalls_check_connector(void)
+SUITE_LOOP(test_each_number, SYSCALLS_LISTS, 10)
 {
-	syscalls_check_numbers(SANDBOX_CONNECTS);
-	ck_assert_int_eq(syscalls_try(SYS_connect, 3, 0, 0, 0, 0), SYSCALLS_REACHED);
-	ck_assert_int_eq(syscalls_try(SYS_sendmsg, 3, 0, 0, 0, 0), SYSCALLS_REACHED);
-	for (long family = 0; family < 100; family++)
-		ck_assert_int_eq(syscalls_try(SYS_socket, family, SOCK_STREAM, 0, 0, 0),
-				 family == AF_UNIX ? SYSCALLS_REACHED : EPERM);
-}
-
-SUITE_TEST(test_connector, 10)
-{
-	if (!SYSCALLS_SANITIZER)
-		ck_assert_int_eq(suite_apart(syscalls_check_connector), 0);
+	syscalls_apart(_i, syscalls_check_numbers);
 }
 
 /* With arguments that a listed call takes, and with others. */
@@ -332,80 +395,98 @@ static void syscalls_check_arguments(void)
 	const long rw = PROT_READ | PROT_WRITE;
 	const struct {
 		long number, a, b, c, d, e;
-		bool allowed;
+		unsigned allowed; /* the lists */
 	} cases[] = {
-		{SYS_openat, AT_FDCWD, 0, O_CREAT | O_RDWR, 0600, 0, true},
-		{SYS_openat, AT_FDCWD, 0, O_RDONLY, 0, 0, true},
-		{SYS_openat, AT_FDCWD, 0, O_CREAT | O_RDWR, S_ISUID | 0755, 0, false},
-		{SYS_openat, AT_FDCWD, 0, O_CREAT | O_RDWR, S_ISGID | 0755, 0, false},
-		{SYS_openat, AT_FDCWD, 0, O_TMPFILE | O_RDWR, S_ISUID | S_ISGID, 0, false},
-		{SYS_mkdirat, AT_FDCWD, 0, 0755, 0, 0, true},
-		{SYS_mkdirat, AT_FDCWD, 0, S_ISGID | 0755, 0, 0, false},
+		{SYS_openat, AT_FDCWD, 0, O_CREAT | O_RDWR, 0600, 0, SYSCALLS_SERVES},
+		{SYS_openat, AT_FDCWD, 0, O_RDONLY, 0, 0, SYSCALLS_ALL},
+		{SYS_openat, AT_FDCWD, 0, O_PATH | O_DIRECTORY, 0, 0, SYSCALLS_ALL},
+		{SYS_openat, AT_FDCWD, 0, O_WRONLY, 0, 0, SYSCALLS_SERVES | SYSCALLS_MOUNTER},
+		{SYS_openat, AT_FDCWD, 0, O_RDWR, 0, 0, SYSCALLS_SERVES | SYSCALLS_MOUNTER},
+		{SYS_openat, AT_FDCWD, 0, O_WRONLY | O_TRUNC, 0, 0, SYSCALLS_SERVES},
+		{SYS_openat, AT_FDCWD, 0, O_TMPFILE | O_RDWR, 0600, 0, SYSCALLS_SERVES},
+		{SYS_openat, AT_FDCWD, 0, O_CREAT | O_RDWR, S_ISUID | 0755, 0, 0},
+		{SYS_openat, AT_FDCWD, 0, O_CREAT | O_RDWR, S_ISGID | 0755, 0, 0},
+		{SYS_openat, AT_FDCWD, 0, O_TMPFILE | O_RDWR, S_ISUID | S_ISGID, 0, 0},
+		{SYS_mkdirat, AT_FDCWD, 0, 0755, 0, 0, SYSCALLS_SERVES},
+		{SYS_mkdirat, AT_FDCWD, 0, S_ISGID | 0755, 0, 0, 0},
 #ifdef SYS_mkdir
-		{SYS_mkdir, 0, 0755, 0, 0, 0, true},
-		{SYS_mkdir, 0, S_ISUID | 0755, 0, 0, 0, false},
+		{SYS_mkdir, 0, 0755, 0, 0, 0, SYSCALLS_SERVES},
+		{SYS_mkdir, 0, S_ISUID | 0755, 0, 0, 0, 0},
 #endif
-		{SYS_mmap, 0, 4096, rw, MAP_PRIVATE, 0, true},
-		{SYS_mmap, 0, 4096, PROT_READ, MAP_SHARED, 0, true},
-		{SYS_mmap, 0, 4096, PROT_EXEC, MAP_PRIVATE, 0, false},
-		{SYS_mmap, 0, 4096, rw | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, true},
-		{SYS_mmap, 0, 4096, rw | PROT_EXEC, MAP_PRIVATE, 0, false},
-		{SYS_mprotect, 0, 4096, rw, 0, 0, true},
-		{SYS_mprotect, 0, 4096, PROT_NONE, 0, 0, true},
-		{SYS_mprotect, 0, 4096, PROT_READ | PROT_EXEC, 0, 0, false},
-		{SYS_fcntl, 3, F_SETFL, O_NONBLOCK, 0, 0, true},
-		{SYS_fcntl, 3, F_SETFL, O_ASYNC, 0, 0, false},
-		{SYS_ioctl, 3, TCGETS, 0, 0, 0, true},
-		{SYS_ioctl, 3, TIOCSTI, 0, 0, 0, false},
-		{SYS_ioctl, 3, TIOCSETD, 0, 0, 0, false},
-		{SYS_ioctl, 3, FIOASYNC, 0, 0, 0, false},
-		{SYS_ioctl, 3, 0x40086602 /* FS_IOC_SETFLAGS */, 0, 0, 0, false},
-		{SYS_ioctl, 3, 0x401c5820 /* FS_IOC_FSSETXATTR */, 0, 0, 0, false},
-		{SYS_prlimit64, 0, RLIMIT_NOFILE, 0, 1, 0, true},
-		{SYS_prlimit64, self, RLIMIT_NOFILE, 0, 1, 0, false},
-		{SYS_prlimit64, 1, RLIMIT_NOFILE, 0, 1, 0, false},
-		{SYS_prlimit64, 0, RLIMIT_NOFILE, 1, 0, 0, false},
-		{SYS_prlimit64, 0, RLIMIT_NOFILE, high, 0, 0, false},
-		{SYS_setpriority, PRIO_PROCESS, 0, 19, 0, 0, true},
-		{SYS_setpriority, PRIO_PROCESS, self, 19, 0, 0, false},
-		{SYS_setpriority, PRIO_PROCESS, 1, 19, 0, 0, false},
-		{SYS_setpriority, PRIO_PGRP, 0, 19, 0, 0, false},
-		{SYS_setpriority, PRIO_USER, 0, 19, 0, 0, false},
-		{SYS_clone, thread, 0, 0, 0, 0, true},
-		{SYS_clone, SIGCHLD, 0, 0, 0, 0, false},
-		{SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0, 0, false},
-		{SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0, false},
-		{SYS_clone, thread | CLONE_NEWNET, 0, 0, 0, 0, false},
-		{SYS_clone, thread | CLONE_PTRACE, 0, 0, 0, 0, false},
-		{SYS_sendto, 3, 0, 10, MSG_NOSIGNAL, 0, true},
-		{SYS_sendto, 3, 0, 10, MSG_NOSIGNAL, 1, false},
-		{SYS_sendto, 3, 0, 10, MSG_NOSIGNAL, high, false},
-		{SYS_tgkill, self, 1, SIGKILL, 0, 0, true},
-		{SYS_tgkill, 1, 1, 0, 0, 0, true},
-		{SYS_tgkill, 1, 1, SIGCONT, 0, 0, false},
-		{SYS_tgkill, self - 1, self - 1, SIGKILL, 0, 0, false},
+		{SYS_mmap, 0, 4096, rw, MAP_PRIVATE, 0, SYSCALLS_ALL},
+		{SYS_mmap, 0, 4096, PROT_READ, MAP_SHARED, 0, SYSCALLS_ALL},
+		{SYS_mmap, 0, 4096, PROT_EXEC, MAP_PRIVATE, 0, 0},
+		{SYS_mmap, 0, 4096, rw | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		 SYSCALLS_SERVES},
+		{SYS_mmap, 0, 4096, rw | PROT_EXEC, MAP_PRIVATE, 0, 0},
+		{SYS_mprotect, 0, 4096, rw, 0, 0, SYSCALLS_ALL},
+		{SYS_mprotect, 0, 4096, PROT_NONE, 0, 0, SYSCALLS_ALL},
+		{SYS_mprotect, 0, 4096, PROT_READ | PROT_EXEC, 0, 0, 0},
+		{SYS_fcntl, 3, F_SETFL, O_NONBLOCK, 0, 0, SYSCALLS_ALL},
+		{SYS_fcntl, 3, F_SETFL, O_ASYNC, 0, 0, 0},
+		{SYS_ioctl, 3, TCGETS, 0, 0, 0, SYSCALLS_SERVES},
+		{SYS_ioctl, 3, TIOCSTI, 0, 0, 0, 0},
+		{SYS_ioctl, 3, TIOCSETD, 0, 0, 0, 0},
+		{SYS_ioctl, 3, FIOASYNC, 0, 0, 0, 0},
+		{SYS_ioctl, 3, 0x40086602 /* FS_IOC_SETFLAGS */, 0, 0, 0, 0},
+		{SYS_ioctl, 3, 0x401c5820 /* FS_IOC_FSSETXATTR */, 0, 0, 0, 0},
+		{SYS_prlimit64, 0, RLIMIT_NOFILE, 0, 1, 0, SYSCALLS_SERVES},
+		{SYS_prlimit64, self, RLIMIT_NOFILE, 0, 1, 0, 0},
+		{SYS_prlimit64, 1, RLIMIT_NOFILE, 0, 1, 0, 0},
+		{SYS_prlimit64, 0, RLIMIT_NOFILE, 1, 0, 0, 0},
+		{SYS_prlimit64, 0, RLIMIT_NOFILE, high, 0, 0, 0},
+		{SYS_setpriority, PRIO_PROCESS, 0, 19, 0, 0, SYSCALLS_SERVES},
+		{SYS_setpriority, PRIO_PROCESS, self, 19, 0, 0, 0},
+		{SYS_setpriority, PRIO_PROCESS, 1, 19, 0, 0, 0},
+		{SYS_setpriority, PRIO_PGRP, 0, 19, 0, 0, 0},
+		{SYS_setpriority, PRIO_USER, 0, 19, 0, 0, 0},
+		{SYS_clone, thread, 0, 0, 0, 0, SYSCALLS_ALL},
+		{SYS_clone, SIGCHLD, 0, 0, 0, 0, 0},
+		{SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0, 0, 0},
+		{SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0, 0},
+		{SYS_clone, thread | CLONE_NEWNET, 0, 0, 0, 0, 0},
+		{SYS_clone, thread | CLONE_PTRACE, 0, 0, 0, 0, 0},
+		{SYS_sendto, 3, 0, 10, MSG_NOSIGNAL, 0, SYSCALLS_ALL},
+		{SYS_sendto, 3, 0, 10, MSG_NOSIGNAL, 1, 0},
+		{SYS_sendto, 3, 0, 10, MSG_NOSIGNAL, high, 0},
+		{SYS_tgkill, self, 1, SIGKILL, 0, 0, SYSCALLS_SERVES},
+		{SYS_tgkill, 1, 1, 0, 0, 0, SYSCALLS_SERVES},
+		{SYS_tgkill, 1, 1, SIGCONT, 0, 0, 0},
+		{SYS_tgkill, self - 1, self - 1, SIGKILL, 0, 0, 0},
+		{SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, 0, 0, 0, SYSCALLS_MOUNTER},
+		{SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0, 0},
+		{SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, 0, 0, 0, 0},
+		{SYS_socket, AF_UNIX, SOCK_STREAM, 0, 0, 0, SYSCALLS_CONNECTOR},
 	};
 
-	syscalls_enter(SANDBOX_CONNECTS_NOWHERE);
-	for (size_t i = 0; i < COUNT(cases); i++)
-		ck_assert_msg(syscalls_try(cases[i].number, cases[i].a, cases[i].b, cases[i].c,
-					   cases[i].d, cases[i].e) ==
-				      (cases[i].allowed ? SYSCALLS_REACHED : EPERM),
-			      "case %zu of call %ld gives %d", i, cases[i].number, errno);
+	syscalls_enter();
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		int got = syscalls_try(cases[i].number, cases[i].a, cases[i].b, cases[i].c,
+				       cases[i].d, cases[i].e);
+
+		ck_assert_msg(got == (cases[i].allowed & syscalls_list
+					      ? SYSCALLS_REACHED
+					      : syscalls_expected(cases[i].number)),
+			      "case %zu of call %ld gives %d", i, cases[i].number, got);
+	}
 	for (long command = 0; command < 2000; command++)
 		if (command != F_SETFL)
-			ck_assert_int_eq(syscalls_try(SYS_fcntl, 3, command, 0, 0, 0),
-					 command == F_GETFD || command == F_SETFD ||
-							 command == F_GETFL || command == F_GETLK ||
-							 command == F_SETLK
-						 ? SYSCALLS_REACHED
-						 : EPERM);
+			ck_assert_int_eq(
+				syscalls_try(SYS_fcntl, 3, command, 0, 0, 0),
+				command == F_GETFD || command == F_SETFD || command == F_GETFL ||
+						(syscalls_list & SYSCALLS_SERVES &&
+						 (command == F_GETLK || command == F_SETLK))
+					? SYSCALLS_REACHED
+					: EPERM);
+	for (long family = 0; family < 100; family++)
+		if (family != AF_UNIX)
+			ck_assert_int_eq(syscalls_try(SYS_socket, family, SOCK_STREAM, 0, 0, 0),
+					 syscalls_expected(SYS_socket));
 }
 
-SUITE_TEST(test_arguments, 10)
+SUITE_LOOP(test_arguments, SYSCALLS_LISTS, 10)
 {
-	if (!SYSCALLS_SANITIZER)
-		ck_assert_int_eq(suite_apart(syscalls_check_arguments), 0);
+	syscalls_apart(_i, syscalls_check_arguments);
 }
 
 /* The process that makes such a call ends. number -1: getpid of 32 bits. */
@@ -415,7 +496,7 @@ static int syscalls_kills(long number)
 	int status;
 
 	if (child == 0) {
-		syscalls_enter(SANDBOX_CONNECTS_NOWHERE);
+		syscalls_enter();
 #ifdef __x86_64__
 		if (number < 0)
 			__asm__ volatile("int $0x80" : "=a"(number) : "a"(20L));
@@ -429,10 +510,12 @@ static int syscalls_kills(long number)
 }
 
 #ifdef __x86_64__
-SUITE_TEST(test_other_abi, 10)
+SUITE_LOOP(test_other_abi, SYSCALLS_LISTS, 10)
 {
-	int killed = syscalls_kills(-1);
+	int killed;
 
+	syscalls_list = 1u << _i;
+	killed = syscalls_kills(-1);
 	/* A kernel without that ABI gives SIGSEGV. */
 	ck_assert_msg(killed == SIGSYS || killed == SIGSEGV, "signal %d", killed);
 	ck_assert_int_eq(syscalls_kills(1L << 30 | SYS_getpid), SIGSYS);
@@ -471,58 +554,54 @@ static const char *syscalls_word(char **text)
 }
 
 /* The page names each call of the table once, beside its condition. */
-static void syscalls_find(const struct syscalls_name *table, size_t count, bool *seen,
-			  const char *name, const char *condition)
+static void syscalls_find(const struct syscalls_table *table, bool *seen, const char *name,
+			  const char *condition)
 {
 	size_t i = 0;
 
-	while (i < count && strcmp(table[i].name, name) != 0)
+	while (i < table->count && strcmp(table->names[i].name, name) != 0)
 		i++;
-	ck_assert_msg(i < count, "SECURITY.md has %s", name);
+	ck_assert_msg(i < table->count, "SECURITY.md has %s", name);
 	ck_assert_msg(!seen[i], "SECURITY.md has %s twice", name);
-	ck_assert_str_eq(table[i].condition ? table[i].condition : "", condition);
+	ck_assert_str_eq(table->names[i].condition ? table->names[i].condition : "", condition);
 	seen[i] = true;
 }
 
 SUITE_TEST(test_security_page, 10)
 {
-	bool allowed[COUNT(syscalls_allowed)] = {false}, refused[COUNT(syscalls_refused)] = {false};
-	enum { OTHER, REFUSED, ALLOWED } table = OTHER;
+	bool seen[SYSCALLS_TABLES][COUNT(syscalls_refused) + COUNT(syscalls_allowed)] = {{false}};
 	char line[1024], *fields[5], *at;
 	FILE *page = fopen("SECURITY.md", "re");
+	int table = -1;
 	const char *word;
 
 	ck_assert_ptr_nonnull(page);
 	while (fgets(line, sizeof(line), page)) {
 		if (line[0] != '|') {
-			table = OTHER;
+			table = -1;
 			continue;
 		}
 		at = line;
 		for (size_t i = 0; i < COUNT(fields); i++)
 			fields[i] = strsep(&at, "|");
-		if (strcmp(fields[1], " refused ") == 0)
-			table = REFUSED;
-		else if (strcmp(fields[1], " allowed ") == 0)
-			table = ALLOWED;
-		at = fields[table == REFUSED ? 2 : 1];
-		while (table != OTHER && (word = syscalls_word(&at))) {
-			if (table == REFUSED)
-				syscalls_find(syscalls_refused, COUNT(refused), refused, word, "");
-			else
-				syscalls_find(syscalls_allowed, COUNT(allowed), allowed, word,
-					      syscalls_trim(fields[2]));
-		}
+		for (int i = 0; i < SYSCALLS_TABLES; i++)
+			if (strcmp(syscalls_trim(fields[1]), syscalls_tables[i].heading) == 0)
+				table = i;
+		at = fields[table == SYSCALLS_REFUSED ? 2 : 1];
+		while (table >= 0 && (word = syscalls_word(&at)))
+			syscalls_find(&syscalls_tables[table], seen[table], word,
+				      table == SYSCALLS_REFUSED ? "" : syscalls_trim(fields[2]));
 	}
 	fclose(page);
-	for (size_t i = 0; i < COUNT(allowed); i++)
-		ck_assert_msg(allowed[i], "SECURITY.md lacks %s", syscalls_allowed[i].name);
-	for (size_t i = 0; i < COUNT(refused); i++) {
-		ck_assert_msg(refused[i], "SECURITY.md lacks %s", syscalls_refused[i].name);
+	for (int t = 0; t < SYSCALLS_TABLES; t++)
+		for (size_t i = 0; i < syscalls_tables[t].count; i++)
+			ck_assert_msg(seen[t][i], "SECURITY.md lacks %s",
+				      syscalls_tables[t].names[i].name);
+	syscalls_list = SYSCALLS_SERVER;
+	for (size_t i = 0; i < COUNT(syscalls_refused); i++)
 		ck_assert_msg(syscalls_refused[i].number < 0 ||
 				      syscalls_expected(syscalls_refused[i].number) == ENOSYS,
 			      "%s is allowed", syscalls_refused[i].name);
-	}
 }
 
 int main(void)
