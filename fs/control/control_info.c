@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "fs/control/control_kind.h"
+#include "fs/serve/errors.h"
 #include "fs/serve/metrics.h"
-#include "fs/serve/report.h"
 #include "store/advice/advice.h"
 
 /* A summary of the control files, in two strings. */

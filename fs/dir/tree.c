@@ -9,6 +9,8 @@
 #include "fs/file/lookup.h"
 #include "fs/live/live.h"
 #include "fs/names/chunk.h"
+#include "fs/serve/errors.h"
+#include "fs/serve/loop.h"
 #include "fs/serve/report.h"
 #include "fs/value/draft.h"
 #include "fs/write/writer.h"
@@ -124,7 +126,7 @@ void fs_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 	if (rc == 0) {
 		lookup_entry(fs, node, &entry);
 		entry.entry_timeout = cache_timeout(fs, &mark, node, name, NULL);
-		errors_found(fs->errors);
+		errors_found(fs, loop_user());
 	} else if (rc == -EINVAL)
 		report_bad_name(fs, dir, name);
 	else if (rc == -EPERM)

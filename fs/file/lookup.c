@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* LOOKUP and FORGET; the node that a name leads to. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -195,7 +195,7 @@ static struct fuse_in_header note_request(const void *request)
 
 	memcpy(&in, request, sizeof(in));
 	loop_unique = in.unique;
-	loop_uid = in.uid;
+	loop_uid = in.opcode == FUSE_RELEASE ? (uid_t)-1 : in.uid;
 	return in;
 }
 

@@ -20,7 +20,8 @@ int loop_run(struct fs *fs, void (*ending)(struct fs *fs));
 /* The number of this thread's request, which the kernel counts up. */
 uint64_t loop_request(void);
 
-/* The user of this thread's request; 0 in a thread outside of the loop. */
+/* The user of this thread's request; 0 in a thread outside of the loop; (uid_t)-1 in a RELEASE,
+ * whose user the kernel does not name. */
 uid_t loop_user(void);
 
 /* May the request of this thread wait for the kernel? A RELEASE may not: no thread reads meanwhile.

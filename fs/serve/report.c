@@ -1,154 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* The reasons of failed requests, in words, and the last of them as lines. */
+/* The reasons of failed requests, in words. */
 #include "fs/serve/report.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "fs/names/pos.h"
 #include "fs/names/spell.h"
+#include "fs/serve/errors.h"
+#include "fs/serve/loop.h"
 #include "lib/utf8.h"
-
-enum { LINE_MAX_BYTES = 6144 };
-
-/* The last miss. It is formatted when it is read, because a lookup waits for errors_miss. */
-struct missed {
-	int64_t now;
-	char *path, *reason; /* NULL: there is none */
-};
-
-struct errors {
-	pthread_mutex_t lock;
-	char *lines[ERRORS_KEPT]; /* a ring, formatted. Lock: lock, as all below */
-	size_t next;		  /* the oldest, and the one to be replaced */
-	_Atomic uint64_t count;	  /* since the beginning; may be read without the lock */
-	char *path;		  /* of the last one; NULL: none, or no memory for it */
-	struct missed missed;
-};
-
-struct errors *errors_new(void)
-{
-	struct errors *errors = calloc(1, sizeof(*errors));
-
-	if (errors)
-		pthread_mutex_init(&errors->lock, NULL);
-	return errors;
-}
-
-void errors_free(struct errors *errors)
-{
-	if (!errors)
-		return;
-	for (size_t i = 0; i < ERRORS_KEPT; i++)
-		free(errors->lines[i]);
-	free(errors->path);
-	free(errors->missed.path);
-	free(errors->missed.reason);
-	pthread_mutex_destroy(&errors->lock);
-	free(errors);
-}
-
-/* A line, which the caller frees; NULL: no memory. Hostile characters and bytes that are not UTF-8
- * are %XX in it, so that an error is one line of text. */
-static char *line_format(int64_t now, const char *path, int line, const char *reason)
-{
-	char text[LINE_MAX_BYTES + 1], whole[LINE_MAX_BYTES], when[32], where[16] = "";
-	time_t seconds = (time_t)(now / 1000000);
-	struct tm tm;
-
-	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", gmtime_r(&seconds, &tm));
-	if (line > 0)
-		snprintf(where, sizeof(where), ":%d", line);
-	snprintf(whole, sizeof(whole), "%s.%06dZ %s%s: %s", when, (int)(now % 1000000), path, where,
-		 reason);
-	strcpy(text + utf8_safe_copy(whole, text, LINE_MAX_BYTES), "\n");
-	return strdup(text);
-}
-
-/* Takes over both texts. */
-static void set_missed(struct errors *errors, char *path, char *reason)
-{
-	struct missed old;
-
-	pthread_mutex_lock(&errors->lock);
-	old = errors->missed;
-	errors->missed = (struct missed){fs_now(), path, reason};
-	pthread_mutex_unlock(&errors->lock);
-	free(old.path);
-	free(old.reason);
-}
-
-/* Adds one; line: of the written text, 0: none. */
-static void errors_add(struct errors *errors, const char *path, int line, const char *reason)
-{
-	char *text = line_format(fs_now(), path, line, reason), *old, *old_path;
-
-	if (!text)
-		return;
-	pthread_mutex_lock(&errors->lock);
-	old = errors->lines[errors->next];
-	errors->lines[errors->next] = text;
-	errors->next = (errors->next + 1) % ERRORS_KEPT;
-	errors->count++;
-	old_path = errors->path;
-	errors->path = strdup(path);
-	pthread_mutex_unlock(&errors->lock);
-	free(old);
-	free(old_path);
-	set_missed(errors, NULL, NULL);
-}
-
-/* A lookup did not find that path, which is an error only if the caller wanted to make a file below
- * it. It is the last line until the next error, the next miss or errors_found, and is not shown if
- * the last error has the same path. */
-static void errors_miss(struct errors *errors, const char *path, const char *reason)
-{
-	bool known;
-
-	pthread_mutex_lock(&errors->lock);
-	known = errors->path && strcmp(errors->path, path) == 0;
-	pthread_mutex_unlock(&errors->lock);
-	if (!known)
-		set_missed(errors, strdup(path), strdup(reason));
-}
-
-void errors_found(struct errors *errors)
-{
-	set_missed(errors, NULL, NULL);
-}
-
-uint64_t errors_count(struct errors *errors)
-{
-	return errors->count;
-}
-
-int errors_print(struct errors *errors, FILE *to)
-{
-	char *line = NULL;
-
-	pthread_mutex_lock(&errors->lock);
-	for (size_t i = 0; i < ERRORS_KEPT; i++) {
-		const char *error = errors->lines[(errors->next + i) % ERRORS_KEPT];
-
-		if (error)
-			fputs(error, to);
-	}
-	if (errors->missed.path && errors->missed.reason)
-		line = line_format(errors->missed.now, errors->missed.path, 0,
-				   errors->missed.reason);
-	if (line)
-		fputs(line, to);
-	free(line);
-	pthread_mutex_unlock(&errors->lock);
-	return 0;
-}
-
-/* ---- Reasons ----------------------------------------------------------------------------- */
 
 static _Thread_local char *kept;
 
@@ -176,7 +39,7 @@ int report(struct fs *fs, const struct node *node, const char *name, int line, i
 	if ((error == -EIO || error == -EROFS) && wcs_store_gone(fs->store))
 		snprintf(reason, sizeof(reason), "%s", REPORT_REMOVED);
 	spell_path(node, name, path, sizeof(path));
-	errors_add(fs->errors, path, line, reason);
+	errors_add(fs, loop_user(), path, line, reason);
 	snprintf(text, sizeof(text), "a request was refused: %s; /.rowfs/errors has the reason",
 		 strerror(-error));
 	fs_log(NULL, WCS_LOG_INFO, text);
@@ -239,7 +102,7 @@ void report_no_directory(struct fs *fs, const struct node *dir, const char *name
 			 "rows, are: %s",
 			 wcs_table_name(table->table), list);
 	spell_path(dir, name, path, sizeof(path));
-	errors_miss(fs->errors, path, reason);
+	errors_miss(fs, loop_user(), path, reason);
 }
 
 int report_protected(struct fs *fs, const struct node *node, const char *name, int line, int error)

@@ -4,24 +4,8 @@
 #ifndef FS_REPORT_H
 #define FS_REPORT_H
 
-#include <stdio.h>
-
 #include "fs/fs.h"
 #include "fs/inode/node.h"
-
-#define ERRORS_KEPT 1000
-
-struct errors *errors_new(void); /* NULL: no memory */
-void errors_free(struct errors *errors);
-
-/* A directory was made: forgets the last name that a lookup missed. */
-void errors_found(struct errors *errors);
-
-/* How many there were since the mount. */
-uint64_t errors_count(struct errors *errors);
-
-/* Prints the last ERRORS_KEPT, oldest first: "TIME PATH:LINE: REASON" a line, time in UTC. 0. */
-int errors_print(struct errors *errors, FILE *to);
 
 /* The request on node (or, if name is not NULL, on that child of it) failed, at that line of the
  * written text (0: none). Returns error. */

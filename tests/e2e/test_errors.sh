@@ -145,6 +145,41 @@ unmount_store "$TMP/private"
 
 [ "$(id -u)" != 0 ] || full
 
+# ---- Errors of other users -----------------------------------------------------------------------
+
+# Each refused request of a user who may only read is an error, and so is a name that does not exist.
+users() {
+	make_store "$TMP/many" '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
+	mount_store "$TMP/many" "$TMP/users" -o allow_other
+	check_eq "other users leave the errors of root and of each other" ok "$(python '
+def fails(user, *names):
+    os.seteuid(user)
+    for name in names:
+        assert error(os.stat, name) in ("ENOENT", "EINVAL"), name
+    os.seteuid(0)
+def of(user):
+    return [line.split(" ")[1] for line in lines() if f"/{user}." in line]
+def lines():
+    return get(".rowfs/errors").splitlines()
+os.chdir(q)
+fails(0, "t/.where/0.error~(", "t/0.missed")
+for i in range(1100):
+    fails(1001, f"t/.where/1001.{i}~(", f"t/1001.missed{i}")
+fails(1002, "t/.where/1002.error~(", "t/1002.missed")
+fails(1001, "t/.where/1001.last~(")
+assert of(0) == ["/t/.where/0.error~(:", "/t/0.missed:"], of(0)
+assert of(1002) == ["/t/.where/1002.error~(:", "/t/1002.missed:"], of(1002)
+assert of(1001) == [f"/t/.where/1001.{i}~(:" for i in [*range(851, 1100), "last"]], of(1001)
+for user in range(2001, 2301):
+    fails(user, *(f"t/.where/{user}.{i}~(" for i in range(5)), f"t/{user}.missed")
+assert of(0) == ["/t/.where/0.error~(:", "/t/0.missed:"], of(0)
+assert len([line for line in lines() if "~(" in line]) == 751
+assert [line[:27] for line in lines()] == sorted(line[:27] for line in lines())
+print("ok")' "$TMP/users")"
+	unmount_store "$TMP/users"
+}
+[ "$(id -u)" != 0 ] || users
+
 # ---- Text for terminals --------------------------------------------------------------------------
 
 # A user who may only read opens names of a CSI of eight bits, a right-to-left override, a line separator and a
