@@ -30,7 +30,7 @@ bool fs_rooms_new(struct fs *fs, struct wcs_table *table)
 	fs->retries = retries_new();
 	fs->drafts = drafts_new();
 	fs->handles = handles_new();
-	fs->locks = locks_new();
+	fs->locks = locks_new(fs);
 	fs->errors = errors_new();
 	fs->metrics = metrics_new();
 	fs->streams = streams_new();

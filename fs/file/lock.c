@@ -47,19 +47,20 @@ struct locks {
 	pthread_mutex_t lock;
 	struct lock_file *files[BUCKETS]; /* at key % BUCKETS. Lock: lock, as for all below */
 	struct waiter *waiting;		  /* in order of arrival */
-	size_t room;			  /* for ranges and waiters */
+	struct ranges_room room;	  /* for ranges and waiters */
 	unsigned searches;
 	atomic_bool need_flush;
 };
 
-struct locks *locks_new(void)
+struct locks *locks_new(const struct fs *fs)
 {
 	struct locks *locks = calloc(1, sizeof(*locks));
 
 	if (!locks)
 		return NULL;
 	pthread_mutex_init(&locks->lock, NULL);
-	locks->room = LOCKS_MAX;
+	locks->room.fs = fs;
+	share_init(&locks->room.share, (struct share_limits){LOCKS_MAX, LOCKS_OTHERS, LOCKS_USER});
 	return locks;
 }
 
@@ -67,6 +68,7 @@ void locks_free(struct locks *locks)
 {
 	if (!locks)
 		return;
+	share_destroy(&locks->room.share);
 	pthread_mutex_destroy(&locks->lock);
 	free(locks);
 }
@@ -167,7 +169,7 @@ static struct waiter *take_out(struct locks *locks, struct waiter **link)
 
 	*link = waiter->next;
 	waiter->next = NULL;
-	locks->room++;
+	share_give(&locks->room.share, waiter->want.user, 1);
 	return waiter;
 }
 
@@ -279,14 +281,17 @@ static int take(struct locks *locks, const struct waiter *request, bool sleep, b
 	if (request->kind == LOCK_FCNTL &&
 	    waits_for(locks, request->want.owner, request->file, &request->want, CYCLE_MAX))
 		return -EDEADLK;
-	waiter = locks->room > 0 ? malloc(sizeof(*waiter)) : NULL;
-	if (!waiter)
+	if (!share_take(&locks->room.share, locks->room.fs, request->want.user, 1))
 		return -ENOLCK;
+	waiter = malloc(sizeof(*waiter));
+	if (!waiter) {
+		share_give(&locks->room.share, request->want.user, 1);
+		return -ENOLCK;
+	}
 	*waiter = *request;
 	while (*link)
 		link = &(*link)->next;
 	*link = waiter;
-	locks->room--;
 	*waits = true;
 	return 0;
 }
@@ -302,6 +307,7 @@ static void lock_set(fuse_req_t req, const struct node *node, struct handle *han
 
 	request->req = req;
 	request->want.handle = handle;
+	request->want.user = fuse_req_ctx(req)->uid;
 	request->want.exclusive = type == F_WRLCK;
 	if (sleep)
 		fuse_req_interrupt_func(req, interrupted, locks);

@@ -14,11 +14,13 @@
 #include "fs/fs.h"
 #include "fs/names/spell.h"
 
-enum { LOCKS_MAX = 65536 }; /* held and waited for, in a mount */
+/* Locks held and waited for in a mount: of all users, of all but root and the owner together, and
+ * of each of these. */
+enum { LOCKS_MAX = 65536, LOCKS_OTHERS = 49152, LOCKS_USER = 16384 };
 
 struct handle;
 struct locks;
-struct locks *locks_new(void); /* NULL: no memory */
+struct locks *locks_new(const struct fs *fs); /* NULL: no memory */
 void locks_free(struct locks *locks);
 
 /* The mount ends: waiting requests get ENOTCONN. No request is under way or follows. */

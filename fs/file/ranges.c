@@ -30,27 +30,30 @@ const struct range *ranges_conflict_lowest(const struct ranges *ranges, const st
 	return lowest;
 }
 
-/* A new range. NULL: no room. */
-static struct range *range_new(size_t *room)
+/* A new range of the user. NULL: no room. */
+static struct range *range_new(struct ranges_room *room, uid_t user)
 {
-	struct range *range = *room > 0 ? calloc(1, sizeof(*range)) : NULL;
+	struct range *range;
 
-	if (range)
-		(*room)--;
+	if (!share_take(&room->share, room->fs, user, 1))
+		return NULL;
+	range = calloc(1, sizeof(*range));
+	if (!range)
+		share_give(&room->share, user, 1);
 	return range;
 }
 
-static void take_out(struct range **link, size_t *room)
+static void take_out(struct range **link, struct ranges_room *room)
 {
 	struct range *range = *link;
 
 	*link = range->next;
+	share_give(&room->share, range->user, 1);
 	free(range);
-	(*room)++;
 }
 
 /* Merges a range with the owner's ranges of its kind that touch it. */
-static void merge(struct ranges *ranges, struct range *range, size_t *room)
+static void merge(struct ranges *ranges, struct range *range, struct ranges_room *room)
 {
 	struct range **link = &ranges->first, *other;
 
@@ -71,7 +74,7 @@ static void merge(struct ranges *ranges, struct range *range, size_t *room)
 	}
 }
 
-int ranges_give(struct ranges *ranges, const struct range *want, size_t *room)
+int ranges_give(struct ranges *ranges, const struct range *want, struct ranges_room *room)
 {
 	struct range **link = &ranges->first, *range, *behind;
 
@@ -81,7 +84,7 @@ int ranges_give(struct ranges *ranges, const struct range *want, size_t *room)
 		if (range->owner != want->owner || !overlap(range, want)) {
 			link = &range->next;
 		} else if (before && after) { /* then it is the only one */
-			behind = range_new(room);
+			behind = range_new(room, range->user);
 			if (!behind)
 				return -ENOLCK;
 			*behind = *range;
@@ -100,7 +103,7 @@ int ranges_give(struct ranges *ranges, const struct range *want, size_t *room)
 	return 0;
 }
 
-int ranges_take(struct ranges *ranges, const struct range *want, size_t *room)
+int ranges_take(struct ranges *ranges, const struct range *want, struct ranges_room *room)
 {
 	struct range *range = NULL;
 	size_t of_process = 0;
@@ -108,12 +111,12 @@ int ranges_take(struct ranges *ranges, const struct range *want, size_t *room)
 	for (const struct range *other = ranges->first; other; other = other->next)
 		of_process += other->pid == want->pid;
 	if (of_process < RANGES_PROCESS_MAX)
-		range = range_new(room);
+		range = range_new(room, want->user);
 	if (!range)
 		return -ENOLCK;
 	if (ranges_give(ranges, want, room) != 0) {
 		free(range);
-		(*room)++;
+		share_give(&room->share, want->user, 1);
 		return -ENOLCK;
 	}
 	*range = *want;
@@ -123,7 +126,7 @@ int ranges_take(struct ranges *ranges, const struct range *want, size_t *room)
 	return 0;
 }
 
-void ranges_give_handle(struct ranges *ranges, const void *handle, size_t *room)
+void ranges_give_handle(struct ranges *ranges, const void *handle, struct ranges_room *room)
 {
 	struct range **link = &ranges->first;
 

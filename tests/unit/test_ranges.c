@@ -18,6 +18,13 @@ static struct range range(uint64_t owner, uint64_t start, uint64_t end, bool exc
 			      .handle = &handles[0]};
 }
 
+/* For so many ranges, of root. */
+static void room_init(struct ranges_room *room, uint64_t all)
+{
+	room->fs = NULL;
+	share_init(&room->share, (struct share_limits){all, 0, 0});
+}
+
 static size_t count(const struct ranges *ranges)
 {
 	size_t n = 0;
@@ -39,17 +46,17 @@ static bool has(const struct ranges *ranges, uint64_t owner, uint64_t start, uin
 	return found == 1;
 }
 
-static void take(struct ranges *ranges, struct range want, size_t *room)
+static void take(struct ranges *ranges, struct range want, struct ranges_room *room)
 {
 	SUITE_OK(ranges_take(ranges, &want, room));
 }
 
-static void give(struct ranges *ranges, struct range want, size_t *room)
+static void give(struct ranges *ranges, struct range want, struct ranges_room *room)
 {
 	SUITE_OK(ranges_give(ranges, &want, room));
 }
 
-static void give_all(struct ranges *ranges, uint64_t owner, size_t *room)
+static void give_all(struct ranges *ranges, uint64_t owner, struct ranges_room *room)
 {
 	give(ranges, range(owner, 0, RANGES_END, false), room);
 }
@@ -58,8 +65,9 @@ SUITE_TEST(test_last_byte, 10)
 {
 	struct range last = range(2, RANGES_END, RANGES_END, true);
 	struct ranges ranges = {0};
-	size_t room = ROOM;
+	struct ranges_room room;
 
+	room_init(&room, ROOM);
 	take(&ranges, range(1, 5, RANGES_END, false), &room);
 	ck_assert_ptr_nonnull(ranges_conflict(ranges.first, &last));
 	last.exclusive = false;
@@ -75,31 +83,33 @@ SUITE_TEST(test_no_room_changes_nothing, 10)
 {
 	struct range more = range(1, 0, 0, true), middle = range(1, 15, 15, false);
 	struct ranges ranges = {0};
-	size_t room = 2;
+	struct ranges_room room;
 
+	room_init(&room, 2);
 	take(&ranges, range(1, 10, 19, true), &room);
 	middle.exclusive = false;
 	ck_assert_int_eq(ranges_take(&ranges, &middle, &room), -ENOLCK);
-	ck_assert_uint_eq(room, 1);
+	ck_assert_uint_eq(share_held(&room.share), 1);
 	ck_assert(has(&ranges, 1, 10, 19, true));
 	take(&ranges, range(2, 30, 39, true), &room);
 	ck_assert_int_eq(ranges_take(&ranges, &more, &room), -ENOLCK);
 	ck_assert_int_eq(ranges_give(&ranges, &middle, &room), -ENOLCK);
 	ck_assert_uint_eq(count(&ranges), 2);
-	ck_assert_uint_eq(room, 0);
+	ck_assert_uint_eq(share_held(&room.share), 2);
 	give(&ranges, range(1, 18, 25, false), &room);
 	ck_assert(has(&ranges, 1, 10, 17, true));
 	give_all(&ranges, 1, &room);
 	give_all(&ranges, 2, &room);
-	ck_assert_uint_eq(room, 2);
+	ck_assert_uint_eq(share_held(&room.share), 0);
 }
 
 SUITE_TEST(test_a_process_has_a_limit, 10)
 {
 	struct range want = range(1, 0, 0, true), other = want;
-	size_t room = 2 * RANGES_PROCESS_MAX;
+	struct ranges_room room;
 	struct ranges ranges = {0};
 
+	room_init(&room, 2 * RANGES_PROCESS_MAX);
 	want.pid = 7;
 	for (uint64_t i = 0; i < RANGES_PROCESS_MAX; i++) {
 		want.start = want.end = 2 * i;
@@ -108,12 +118,43 @@ SUITE_TEST(test_a_process_has_a_limit, 10)
 	want.owner = 2; /* another open file of the process */
 	want.start = want.end = 2 * RANGES_PROCESS_MAX;
 	ck_assert_int_eq(ranges_take(&ranges, &want, &room), -ENOLCK);
-	ck_assert_uint_eq(room, RANGES_PROCESS_MAX);
+	ck_assert_uint_eq(share_held(&room.share), RANGES_PROCESS_MAX);
 	other.pid = 8;
 	other.start = other.end = 2 * RANGES_PROCESS_MAX;
 	take(&ranges, other, &room);
 	give_all(&ranges, 1, &room);
-	ck_assert_uint_eq(room, 2 * RANGES_PROCESS_MAX);
+	ck_assert_uint_eq(share_held(&room.share), 0);
+}
+
+/* A range counts for the user who took it, also where another one splits or releases it. */
+SUITE_TEST(test_a_user_has_a_share, 10)
+{
+	struct range first = range(1, 10, 19, true), second = range(2, 40, 49, true), part = first;
+	const struct fs fs = {0};
+	struct ranges_room room = {.fs = &fs};
+	struct ranges ranges = {0};
+
+	share_init(&room.share, (struct share_limits){10, 3, 2});
+	first.user = 1001;
+	second.user = part.user = 1002;
+	take(&ranges, first, &room);
+	part.start = part.end = 15;
+	give(&ranges, part, &room); /* of the first: 1001 has two now */
+	first.start = first.end = 30;
+	ck_assert_int_eq(ranges_take(&ranges, &first, &room), -ENOLCK);
+	take(&ranges, second, &room);
+	second.start = second.end = 60;
+	ck_assert_int_eq(ranges_take(&ranges, &second, &room), -ENOLCK); /* three of both */
+	part.start = 10;
+	give(&ranges, part, &room); /* 10 to 14 of the first */
+	take(&ranges, second, &room);
+	ck_assert_int_eq(ranges_take(&ranges, &first, &room), -ENOLCK);
+	first.user = 0;
+	take(&ranges, first, &room);
+	give_all(&ranges, 1, &room);
+	give_all(&ranges, 2, &room);
+	ck_assert_uint_eq(share_held(&room.share), 0);
+	share_destroy(&room.share);
 }
 
 /* ---- The model ------------------------------------------------------------------------------ */
@@ -191,7 +232,7 @@ static bool model_add(struct model *model, const struct range *range)
 }
 
 /* Do the ranges equal the model, in the smallest possible number? */
-static bool equal(const struct model *model, const struct ranges *ranges, size_t room)
+static bool equal(const struct model *model, const struct ranges *ranges, size_t held)
 {
 	struct model seen = {0};
 	size_t runs = 0;
@@ -203,8 +244,7 @@ static bool equal(const struct model *model, const struct ranges *ranges, size_t
 		for (int b = 0; b < BYTES; b++)
 			runs += model->has[owner][b] &&
 				(b == 0 || model->has[owner][b] != model->has[owner][b - 1]);
-	return memcmp(&seen, model, sizeof(seen)) == 0 && count(ranges) == runs &&
-	       room + runs == ROOM;
+	return memcmp(&seen, model, sizeof(seen)) == 0 && count(ranges) == runs && held == runs;
 }
 
 static struct range random_range(void)
@@ -223,8 +263,9 @@ SUITE_LOOP(test_random_steps_agree_with_model, 4, 10)
 {
 	struct ranges ranges = {0};
 	struct model model = {0};
-	size_t room = ROOM;
+	struct ranges_room room;
 
+	room_init(&room, ROOM);
 	srand((unsigned)_i + 1);
 	for (int step = 0; step < STEPS; step++) {
 		struct range want = random_range();
@@ -244,9 +285,9 @@ SUITE_LOOP(test_random_steps_agree_with_model, 4, 10)
 			take(&ranges, want, &room);
 			model_set(&model, &want, code(&want));
 		}
-		ck_assert_msg(equal(&model, &ranges, room), "step %d", step);
+		ck_assert_msg(equal(&model, &ranges, share_held(&room.share)), "step %d", step);
 	}
 	for (uint64_t owner = 0; owner < OWNERS; owner++)
 		give_all(&ranges, owner, &room);
-	ck_assert_uint_eq(room, ROOM);
+	ck_assert_uint_eq(share_held(&room.share), 0);
 }
