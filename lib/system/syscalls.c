@@ -66,7 +66,7 @@ struct syscalls_entry {
 /* clang-format off */
 #define CALL(l, name)       {.lists = SYSCALLS_##l, .number = SYS_##name}
 #define CALL_IF(l, name, ...) {.lists = SYSCALLS_##l, .number = SYS_##name, .of = {__VA_ARGS__}}
-#define FAIL(l, name, code) {.lists = SYSCALLS_##l, .number = SYS_##name, .error = code}
+#define FAIL(l, name, code) {.lists = SYSCALLS_##l, .number = SYS_##name, .error = (code)}
 #define IS(n, value)        {SYSCALLS_IS, SYSCALLS_LOW(n), value}
 #define IS_SELF(n)          {SYSCALLS_IS_SELF, SYSCALLS_LOW(n), 0}
 #define IS_NULL(n)          IS(n, 0), {SYSCALLS_IS, SYSCALLS_HIGH(n), 0}

@@ -86,7 +86,7 @@ static void sandbox_check_store_in_sandbox(void)
 
 	sandbox_make("store", inside, sizeof(inside));
 	ck_assert_int_eq(sandbox_enter_one(inside, &how), sandbox_has_landlock());
-	SUITE_OK(sandbox_harden(SANDBOX_CONNECTS_NOWHERE));
+	SUITE_OK(sandbox_harden(SYSCALLS_SERVER));
 	snprintf(file, sizeof(file), "%s/file", inside);
 	snprintf(part, sizeof(part), "%s/part", inside);
 	snprintf(other, sizeof(other), "%s/part/other", inside);
@@ -146,7 +146,7 @@ static void sandbox_check_hardened(void)
 	SUITE_OK(pthread_barrier_init(&barrier, NULL, 2));
 	SUITE_OK(pthread_create(&thread, NULL, sandbox_is_dumpable, &barrier));
 	SUITE_OK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
-	SUITE_OK(sandbox_harden(SANDBOX_CONNECTS_NOWHERE));
+	SUITE_OK(sandbox_harden(SYSCALLS_SERVER));
 	pthread_barrier_wait(&barrier);
 	SUITE_OK(pthread_join(thread, &dumpable));
 	ck_assert_ptr_null(dumpable);
