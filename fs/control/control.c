@@ -77,7 +77,7 @@ int control_open(struct fs *fs, struct node *node, const struct fuse_ctx *caller
 	opened->opener = caller->pid;
 	opened->user = caller->uid;
 	if (access != O_WRONLY && node_etag(node) != 0)
-		rc = control_text_take(fs, node, which, &opened->reader);
+		rc = control_text_take(fs, node, caller->uid, which, &opened->reader);
 	if (rc == 0 && opened->reader)
 		opened->from = &control_text_reader;
 	if (rc == 0 && access != O_RDONLY && opened->kind->writer)

@@ -99,9 +99,10 @@ const struct control_kind *control_kind(const struct node *node);
 
 extern const struct control_reader control_text_reader;
 
-/* Gives *state, of control_text_reader, a text for an open of a node that has one; NULL: the newest
- * is too long. */
-int control_text_take(struct fs *fs, struct node *node, enum control_which which, void **state);
+/* Gives *state, of control_text_reader, a text for the user's open of a node that has one, or
+ * leaves it: the newest is too long. */
+int control_text_take(struct fs *fs, struct node *node, uid_t user, enum control_which which,
+		      void **state);
 /* The bytes of that reader's text, for st_size. */
 uint32_t control_text_size(const void *state);
 

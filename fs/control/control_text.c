@@ -3,8 +3,8 @@
  * Texts of control files, each made whole. A file of CONTROL_EXACT whose text has up to
  * CONTROL_TEXT_MAX bytes gets it by the lookup, for the file's size. The open that follows takes
  * that text over, so the size and the bytes belong together. The other texts are made by the first
- * read. The heat maps, the advice and the schema of many tables may be large; all open large ones
- * together have at most TEXTS_MAX bytes, of which users other than root and the owner get a share.
+ * read. All open ones together have at most TEXTS_MAX bytes, of which users other than root and the
+ * owner get a share.
  *
  * A text that no open takes is discarded when TEXTS_KEPT newer ones came, or after TEXT_AGE, and is
  * of no use after a change of the store. An open behind that makes the text anew, and fails with
@@ -28,7 +28,7 @@
 #include "store/keys/keys.h"
 
 enum {
-	/* Bytes of the texts above CONTROL_TEXT_MAX. */
+	/* Bytes of the open texts. */
 	TEXTS_MAX = 64 << 20,
 	TEXTS_OTHERS = 48 << 20, /* of all users but root and the owner together */
 	TEXTS_USER = 16 << 20,	 /* of one of them; one text alone may be larger */
@@ -38,13 +38,17 @@ enum {
 #define TEXT_AGE CLOCK_SECOND /* ns from a lookup to its open; longer only under load */
 
 struct text {
-	struct fs *fs;
 	atomic_uint refs;
 	uint32_t etag; /* of its node; 0: it is for one open file */
-	uid_t user;    /* whose share has the bytes counted */
-	size_t counted;
 	char *data;
 	size_t len;
+};
+
+/* The state of control_text_reader. */
+struct text_reader {
+	struct fs *fs;
+	struct text *text; /* a reference */
+	uid_t user;	   /* whose share has its bytes */
 };
 
 /* A text for the opens that follow its lookups. */
@@ -60,7 +64,7 @@ struct texts {
 	pthread_mutex_t lock;
 	struct kept kept[TEXTS_KEPT]; /* a ring. Lock: lock */
 	size_t next;		      /* the oldest. Lock: lock */
-	struct share large;	      /* bytes of the counted texts */
+	struct share open;	      /* bytes of open texts */
 };
 
 struct texts *texts_new(void)
@@ -70,7 +74,7 @@ struct texts *texts_new(void)
 	if (!texts)
 		return NULL;
 	pthread_mutex_init(&texts->lock, NULL);
-	share_init(&texts->large, (struct share_limits){TEXTS_MAX, TEXTS_OTHERS, TEXTS_USER});
+	share_init(&texts->open, (struct share_limits){TEXTS_MAX, TEXTS_OTHERS, TEXTS_USER});
 	return texts;
 }
 
@@ -87,13 +91,11 @@ int control_print_key(FILE *to, const struct wcs_keys *keys, struct wcs_slice ke
 	return rc;
 }
 
-static void text_close(void *state)
+/* Returns a reference; NULL is none. */
+static void text_put(struct text *text)
 {
-	struct text *text = state;
-
 	if (!text || atomic_fetch_sub(&text->refs, 1) > 1)
 		return;
-	share_give(&text->fs->texts->large, text->user, text->counted);
 	free(text->data);
 	free(text);
 }
@@ -103,8 +105,8 @@ void texts_free(struct texts *texts)
 	if (!texts)
 		return;
 	for (size_t i = 0; i < TEXTS_KEPT; i++)
-		text_close(texts->kept[i].text);
-	share_destroy(&texts->large);
+		text_put(texts->kept[i].text);
+	share_destroy(&texts->open);
 	pthread_mutex_destroy(&texts->lock);
 	free(texts);
 }
@@ -117,10 +119,8 @@ static int text_make(struct fs *fs, const struct node *node, bool blank, struct 
 	int rc = to ? pos_of(node, &at.pos) : -ENOMEM;
 	bool bad;
 
-	if (text) {
-		text->fs = fs;
+	if (text)
 		text->refs = 1;
-	}
 	if (rc == 0 && !blank)
 		rc = pos_enter(&at.pos, true);
 	if (rc == 0)
@@ -133,36 +133,55 @@ static int text_make(struct fs *fs, const struct node *node, bool blank, struct 
 	if (rc == 0)
 		*made = text;
 	else
-		text_close(text);
+		text_put(text);
 	return rc;
+}
+
+/* Takes over the text for an open file of the user. */
+static int text_reader_new(struct fs *fs, const struct node *node, uid_t user, struct text *text,
+			   void **state)
+{
+	struct text_reader *reader;
+
+	if (!share_take(&fs->texts->open, fs, user, text->len)) {
+		text_put(text);
+		return report(fs, node, NULL, 0, -ENFILE,
+			      "too many control files are open, with %d MiB in all, or %d of each "
+			      "user but root and the owner",
+			      TEXTS_MAX >> 20, TEXTS_USER >> 20);
+	}
+	reader = calloc(1, sizeof(*reader));
+	if (!reader) {
+		share_give(&fs->texts->open, user, text->len);
+		text_put(text);
+		return -ENOMEM;
+	}
+	*reader = (struct text_reader){fs, text, user};
+	*state = reader;
+	return 0;
 }
 
 static int text_open(struct fs *fs, const struct node *node, uid_t user, void **state)
 {
 	struct text *text;
 	int rc = text_make(fs, node, false, &text);
-	size_t large;
 
-	if (rc != 0)
-		return rc;
-	large = text->len > CONTROL_TEXT_MAX ? text->len : 0;
-	if (!share_take(&fs->texts->large, fs, user, large)) {
-		text_close(text);
-		return report(fs, node, NULL, 0, -ENFILE,
-			      "too many large control files are being read: %d MiB in all, %d for "
-			      "each user but root and the owner",
-			      TEXTS_MAX >> 20, TEXTS_USER >> 20);
-	}
-	text->user = user;
-	text->counted = large;
-	*state = text;
-	return 0;
+	return rc == 0 ? text_reader_new(fs, node, user, text, state) : rc;
+}
+
+static void text_close(void *state)
+{
+	struct text_reader *reader = state;
+
+	share_give(&reader->fs->texts->open, reader->user, reader->text->len);
+	text_put(reader->text);
+	free(reader);
 }
 
 static int text_read(void *state, fuse_req_t req, void *buf, size_t len, uint64_t offset,
 		     size_t *got)
 {
-	const struct text *text = state;
+	const struct text *text = ((const struct text_reader *)state)->text;
 	size_t left = offset < text->len ? text->len - (size_t)offset : 0;
 
 	(void)req;
@@ -174,11 +193,14 @@ static int text_read(void *state, fuse_req_t req, void *buf, size_t len, uint64_
 
 const struct control_reader control_text_reader = {text_open, text_read, text_close};
 
+static uint32_t text_size(const struct text *text)
+{
+	return text->len < UINT32_MAX ? (uint32_t)text->len : UINT32_MAX;
+}
+
 uint32_t control_text_size(const void *state)
 {
-	const struct text *text = state;
-
-	return text->len < UINT32_MAX ? (uint32_t)text->len : UINT32_MAX;
+	return text_size(((const struct text_reader *)state)->text);
 }
 
 /* ---- Sizes ------------------------------------------------------------------------------- */
@@ -224,7 +246,7 @@ static void text_keep(struct texts *texts, uint64_t ino, struct text *text,
 	at->mark = *mark;
 	at->until = until;
 	pthread_mutex_unlock(&texts->lock);
-	text_close(gone);
+	text_put(gone);
 }
 
 /* The text of that node that a lookup made; NULL: it is no longer kept, or (present) the store has
@@ -264,20 +286,21 @@ void control_look(struct fs *fs, struct node *node, uint32_t *etag, uint32_t *si
 
 	cache_mark(fs, &mark);
 	if (kind->size == CONTROL_FIXED && node->size == 0 && text_make(fs, node, true, &text) == 0)
-		node->size = control_text_size(text);
+		node->size = text_size(text);
 	*etag = 0;
 	if (kind->size == CONTROL_EXACT && text_make(fs, node, false, &text) == 0 &&
 	    text->len <= CONTROL_TEXT_MAX) {
 		text_stamp(text);
 		*etag = text->etag;
-		*size = control_text_size(text);
+		*size = text_size(text);
 		text_keep(fs->texts, node->ino, text, &mark);
 		return;
 	}
-	text_close(text);
+	text_put(text);
 }
 
-int control_text_take(struct fs *fs, struct node *node, enum control_which which, void **state)
+int control_text_take(struct fs *fs, struct node *node, uid_t user, enum control_which which,
+		      void **state)
 {
 	bool newest = which == CONTROL_NEWEST;
 	struct text *text = newest ? NULL : text_take(fs, node, which == CONTROL_PRESENT);
@@ -286,17 +309,16 @@ int control_text_take(struct fs *fs, struct node *node, enum control_which which
 	if (rc == 0 && text->etag == 0)
 		text_stamp(text);
 	if (rc == -EFBIG || (rc == 0 && text->len > CONTROL_TEXT_MAX)) { /* a stream by now */
-		text_close(text);
+		text_put(text);
 		text = NULL;
 		rc = 0;
 	}
 	if (rc == 0 && newest)
-		node->size = text ? control_text_size(text) : 0;
+		node->size = text ? text_size(text) : 0;
 	else if (rc == 0 && !(text && text_is(text, node)))
 		rc = -ESTALE;
-	if (rc == 0)
-		*state = text;
-	else
-		text_close(text);
+	if (rc == 0 && text)
+		return text_reader_new(fs, node, user, text, state);
+	text_put(text);
 	return rc;
 }

@@ -193,14 +193,16 @@ for _ in range(2):
     while "\nrowfs_open_files 0\n" not in get(f"{q}/.rowfs/metrics"):
         time.sleep(0.05) # RELEASE is not waited for
 print("ok")' "$TMP/large")"
-check "its reason is known" grep -q 'too many large control files' "$TMP/large/.rowfs/errors"
+check "its reason is known" grep -q 'too many control files are open' "$TMP/large/.rowfs/errors"
 
-# Users 1001 to 1004, one after another, keep as many maps open as they can, or the schema and then maps.
+# Users 1001 to 1004, one after another, keep as many maps open as they can, or rows of 50 KB, or the schema and then maps.
 [ "$(id -u)" != 0 ] || check_eq "each other user has 16 MiB of them, all others 48, and root the rest" ok "$(python '
 os.chdir(q)
-map, schema = ".rowfs/keyvis/demo/ops.html", ".rowfs/schema.json"
-size = len(get(map))
-sizes = {map: size, schema: len(get(schema))}
+map, schema, row = ".rowfs/keyvis/demo/ops.html", ".rowfs/schema.json", "t0/r/.row"
+os.makedirs("t0/r/f" + "0" * 63)
+put("t0/r/f" + "0" * 63 + "/q", "x" * 50000)
+sizes = {path: len(get(path)) for path in (map, schema, row)}
+size = sizes[map]
 def attack(user, paths):
     """Returns the bytes that the user holds, until end is closed."""
     told, tell = os.pipe()
@@ -227,7 +229,7 @@ def as_user(user):
         os.setuid(user)
         os._exit("</html>" not in get(map))
     return os.waitpid(child, 0)[1]
-for paths in [map], [schema, map]:
+for paths in [map], [row], [schema, map]:
     end, all = os.pipe(), 0
     for user in 1001, 1002, 1003, 1004:
         assert user == 1004 or as_user(user) == 0 # beside the users before it
