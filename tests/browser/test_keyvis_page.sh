@@ -44,6 +44,6 @@ for _ in {1..30}; do cat "$TMP/rows" >"$TMP/h/.rows"; done
 mkdir "$TMP/paste" && ln -s "$TMP/h"/* "$TMP/paste"
 cp "$TMP/h/.rowfs/keyvis/t/"ops.{html,json} "$TMP"
 PASTE=$TMP/paste page hostile "$TMP/ops.html" "$TMP/ops.json" pasted_paths
-check_eq "hostile: no pasted path ran a command" "$(ls -A "$TMP/h" | grep -v '^\.')" "$(ls -A "$TMP/paste")"
+check_eq "hostile: no pasted path ran a command" "$(ls "$TMP/h")" "$(ls -A "$TMP/paste")"
 
 finish
