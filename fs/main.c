@@ -130,6 +130,7 @@ static int open_store(const struct options *options, struct fs *fs)
 {
 	struct wcs_options store = {.log = fs_log,
 				    .interrupted = fs_interrupted,
+				    .ends = fs_waits,
 				    .cache_bytes = (size_t)options->cache << 20,
 				    .json_bytes = JSON_BYTES,
 				    .sync = options->sync,

@@ -101,6 +101,7 @@ static int lock_to_read(struct control_file *file)
 	struct timespec pause = {.tv_nsec = LOCK_PAUSE};
 
 	while (pthread_mutex_trylock(&file->lock) != 0) {
+		loop_read_leave(file->fs);
 		if (fs_waits())
 			return -EINTR;
 		nanosleep(&pause, NULL);

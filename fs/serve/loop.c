@@ -414,6 +414,11 @@ int loop_read_long(struct fs *fs, bool (*ends)(void))
 	return reads_begin(loop->reads, loop_uid, ends);
 }
 
+void loop_read_leave(struct fs *fs)
+{
+	reads_end(fs->loop->reads);
+}
+
 void loop_read_end(struct fs *fs)
 {
 	reads_end(fs->loop->reads);

@@ -46,6 +46,8 @@ bool loop_read_waits(struct fs *fs);
  * user's long reads (reads.h). `ends` is asked meanwhile. The thread has a low priority from now
  * on. 0; -EINTR: `ends` gave true; -ENOMEM. */
 int loop_read_long(struct fs *fs, bool (*ends)(void));
+/* A read that has to wait for another one of its file leaves its place to that one. */
+void loop_read_leave(struct fs *fs);
 /* The slow or long read is over. */
 void loop_read_end(struct fs *fs);
 

@@ -6,6 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#define MAP_PAUSE 2000000 /* ns between two tries of a read that waits for another one's map */
 
 struct making {
 	struct heat *heat;
@@ -23,8 +26,8 @@ struct making {
 /* Fills an empty record with that of a slot: 1, 0: none, or an error. */
 static int map_read(struct making *making, int64_t slot, struct heat_record *record)
 {
-	bool (*interrupted)(void) = making->heat->store->options.interrupted;
-	int rc = interrupted != NULL && interrupted() ? -EINTR : 0;
+	bool (*ends)(void) = making->heat->store->options.ends;
+	int rc = ends != NULL && ends() ? -EINTR : 0;
 
 	if (rc == 0)
 		rc = heat_keep_read(making->heat, making->window, slot, making->table, record);
@@ -163,6 +166,19 @@ static int map_make(struct making *making, size_t rows_max, struct wcs_heat_map 
 	return rc;
 }
 
+/* 0: no other map is being made, until `mapping` is unlocked. -EINTR. */
+static int map_begin(struct heat *heat)
+{
+	bool (*interrupted)(void) = heat->store->options.interrupted;
+
+	while (pthread_mutex_trylock(&heat->mapping) != 0) {
+		if (interrupted != NULL && interrupted())
+			return -EINTR;
+		nanosleep(&(struct timespec){.tv_nsec = MAP_PAUSE}, NULL);
+	}
+	return 0;
+}
+
 int wcs_heat_map(struct wcs_table *table, enum wcs_heat_window window, enum wcs_heat_metric metric,
 		 size_t rows_max, size_t columns_max, struct wcs_heat_map **made)
 {
@@ -192,7 +208,11 @@ int wcs_heat_map(struct wcs_table *table, enum wcs_heat_window window, enum wcs_
 				     .start = making.first * step,
 				     .step = step * making.joined};
 	map->columns = (size_t)(columns / making.joined);
-	pthread_mutex_lock(&heat->mapping);
+	rc = map_begin(heat);
+	if (rc != 0) {
+		free(map);
+		return rc;
+	}
 	rc = heat_rows_init(&making.rows, table->delimiter);
 	if (rc == 0)
 		rc = map_make(&making,

@@ -90,11 +90,14 @@ end() {
 	check "$2 end soon, in $took of $long hundredths" test $took -lt "$long"
 }
 
-make_store "$TMP/s" '{"version":1,"tables":{"slow":{"families":{"f":{}}},"t":{"families":{"f":{}}}}}'
+make_store "$TMP/s" '{"version":1,"tables":{"slow":{"families":{"f":{}}},"end":{"families":{"f":{}}},"t":{"families":{"f":{}}}}}'
 "$python" -S -c '
 print("{\"table\":\"slow\"}")
 for i in range(3000):
     print("{\"key\":\"%05d\",\"families\":{\"f\":{\"q\":[{\"ts\":1,\"value\":\"%s\"}]}}}" % (i, "ab" if i % 1000 == 9 else "a" * 24))
+print("{\"table\":\"end\"}")
+for i in range(21200):
+    print("{\"key\":\"%05d\",\"families\":{\"f\":{\"q\":[{\"ts\":1,\"value\":\"%s\"}]}}}" % (i, "ab" if 200 <= i < 20200 else "a" * 24))
 print("{\"table\":\"t\"}")
 for i in range(100):
     print("{\"key\":\"%d#%d\",\"families\":{\"f\":{\"q\":[{\"ts\":1,\"value\":\"%03d\"}]}}}" % (i % 10, i, i))
@@ -136,6 +139,30 @@ wait "${readers[@]}"
 check_eq "each of forty ends with the number" "40 $first" "$(cat "$TMP"/out.* "$TMP"/err.* | unpadded | sort | uniq -c | sed 's/^ *//')"
 check "as many threads serve other requests as before" test "$(high)" -ge "$usual"
 check "those for long reads end" within eval '[ "$(low)" = "0 0" ]'
+
+# ---- Reads of one file beside each other -------------------------------------------------------
+
+# Eight threads of each of two processes want the end of an open stream, for which the first one works long: those that
+# wait for it leave it the places of their user.
+for i in 1 2; do
+	python '
+file, size, last = os.open(q, os.O_RDONLY), 0, []
+while size < us - (1 << 17):
+    size += len(os.pread(file, 1 << 17, size))
+def end():
+    last.append(os.pread(file, 1 << 17, size)[-63:].decode())
+threads = [threading.Thread(target=end) for _ in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(*last, sep="", end="")' "$m/end/.value/$never/.rows" $((20000 * 63)) >"$TMP/end.$i" &
+	ends[i]=$!
+	track_pid $!
+done
+for i in 1 2; do
+	check "eight threads read an open stream, $i" within ended "${ends[i]}"
+	check_eq "each has its end, $i" '8 {"key":"20199","families":{"f":{"q":[{"ts":1,"value":"ab"}]}}}' \
+		"$(sort "$TMP/end.$i" | uniq -c | sed 's/^ *//')"
+done
 
 # ---- The end of the mount ----------------------------------------------------------------------
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* No operation is lost to the heat map while threads count, fold and make maps. */
 #include "store/heat/heat.h"
+#include "store/table/table.h"
 #include "tests/unit/suite.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -40,6 +42,47 @@ static void *worker_run(void *arg)
 		}
 	}
 	return NULL;
+}
+
+/* ---- A map beside another one ------------------------------------------------------------- */
+
+static struct wcs_table *beside_table;
+static int beside_asked;
+static int beside_rc;
+
+static bool beside_interrupted(void)
+{
+	beside_asked++;
+	return true;
+}
+
+/* Asked while a map is made. */
+static bool beside_ends(void)
+{
+	struct wcs_heat_map *map;
+
+	beside_rc = wcs_heat_map(beside_table, WCS_HEAT_6H, WCS_HEAT_OPS, 0, 0, &map);
+	return true;
+}
+
+/* A read that waits for its turn in `interrupted` holds no lock that others need to go on. */
+SUITE_LEVELDB_STORE(test_a_map_does_not_wait_for_reads, 60)
+{
+	struct wcs_heat_map *map;
+
+	s->heat = true;
+	suite_reopen(s);
+	beside_table = s->table;
+	beside_asked = 0;
+	beside_rc = 0;
+	s->store->options.interrupted = beside_interrupted;
+	SUITE_OK(wcs_heat_map(s->table, WCS_HEAT_6H, WCS_HEAT_OPS, 0, 0, &map));
+	wcs_heat_map_free(map);
+	ck_assert_int_eq(beside_asked, 0);
+	s->store->options.ends = beside_ends;
+	ck_assert_int_eq(wcs_heat_map(s->table, WCS_HEAT_6H, WCS_HEAT_OPS, 0, 0, &map), -EINTR);
+	ck_assert_int_eq(beside_asked, 1);
+	ck_assert_int_eq(beside_rc, -EINTR);
 }
 
 /* ---- Tables that are idle for most of the time ------------------------------------------- */
