@@ -279,6 +279,13 @@ int wcs_store_open_backend(const struct wcs_backend *backend, const char *path,
 /* Is it an ASCII byte other than NUL, '/', '%' and '.'? */
 bool wcs_delimiter_valid(unsigned char delimiter);
 
+/* Is the read under way on this thread to end? Asks options->interrupted, which may wait for other
+ * reads, or options->ends between wcs_hold and wcs_release. */
+bool wcs_interrupted(const struct wcs_options *options);
+/* This thread takes, or has left, a lock that other reads wait for. */
+void wcs_hold(void);
+void wcs_release(void);
+
 /* Fills a fault as a whole, printf-like; fault may be NULL. Returns error. */
 int wcs_fault_set(struct wcs_fault *fault, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

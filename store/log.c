@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reports: faults, which a call returns, and warnings, which go to the log callback. */
+/* Reports: faults, which a call returns, and warnings, which go to the log callback; and the
+ * callback that asks whether a read is to end. */
 #include "store/disk/directory.h"
 #include "store/table/table.h"
 
@@ -16,6 +17,25 @@
 #include "lib/escape.h"
 
 #define DIRECTORY_NAME_MAX 120 /* bytes of a path in a fault */
+
+static _Thread_local unsigned wcs_holds; /* calls of wcs_hold without their wcs_release */
+
+void wcs_hold(void)
+{
+	wcs_holds++;
+}
+
+void wcs_release(void)
+{
+	wcs_holds--;
+}
+
+bool wcs_interrupted(const struct wcs_options *options)
+{
+	bool (*ask)(void) = wcs_holds > 0 ? options->ends : options->interrupted;
+
+	return ask != NULL && ask();
+}
 
 int wcs_fault_set(struct wcs_fault *fault, int error, const char *format, ...)
 {

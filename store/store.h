@@ -105,10 +105,9 @@ struct wcs_options {
 	int64_t (*now)(void *ctx);
 	void *now_ctx;
 	/* Whether the call under way on this thread should end: asked now and then by reads that
-	 * pass over many cells, which then return -EINTR. It may wait for other reads, so no lock
-	 * is held then. NULL: never. */
+	 * pass over many cells, which then return -EINTR. `interrupted` may wait for other reads;
+	 * `ends` is asked instead under a lock that these may need. NULL: never. */
 	bool (*interrupted)(void);
-	/* The same question under a lock that other reads wait for; it does not wait. */
 	bool (*ends)(void);
 	size_t cache_bytes;  /* block cache; 0: the engine's default */
 	size_t json_bytes;   /* memory to read a line of row JSON, or a schema, in; of the process,

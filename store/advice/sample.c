@@ -175,17 +175,13 @@ static int read_traffic(struct wcs_advice *advice, struct wcs_table *table)
 	return rc == -EOPNOTSUPP ? 0 : rc;
 }
 
-static bool is_interrupted(const struct wcs_store *store)
-{
-	return store->options.interrupted && store->options.interrupted();
-}
-
 /* Reads a table of the store, and prints its findings. */
 static int advise_table(struct wcs_advice *advice, struct wcs_store *store,
 			const struct wcs_table_schema *schema)
 {
 	struct wcs_table *table;
-	int rc = is_interrupted(store) ? -EINTR : wcs_table_open(store, schema->name, &table);
+	int rc = wcs_interrupted(&store->options) ? -EINTR
+						  : wcs_table_open(store, schema->name, &table);
 
 	if (rc == 0) {
 		rc = wcs_advice_table(advice, schema);

@@ -69,8 +69,7 @@ static bool columns_have(const struct wcs_step *step, const struct wcs_cell *cel
 static int expression_matches(struct chain_scan *scan, const struct chain_view *view,
 			      struct wcs_slice text)
 {
-	if (++scan->matches % CHAIN_ASKS == 0 && scan->options->interrupted != NULL &&
-	    scan->options->interrupted())
+	if (++scan->matches % CHAIN_ASKS == 0 && wcs_interrupted(scan->options))
 		return -EINTR;
 	return regex_match(view->regex, scan->room, text);
 }

@@ -90,8 +90,7 @@ static int filter_next(struct wcs_scan *base, struct wcs_cell *cell)
 	}
 	while (rc == 0 && (rc = of->backend->scan_next(of, cell)) > 0) {
 		rc = 0;
-		if (++filter->passed % FILTER_ASKS == 0 && filter->options->interrupted != NULL &&
-		    filter->options->interrupted())
+		if (++filter->passed % FILTER_ASKS == 0 && wcs_interrupted(filter->options))
 			return -EINTR;
 		filter->entering = filter->entering && filter_before(filter, cell);
 		if (filter->entering)

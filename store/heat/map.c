@@ -26,8 +26,7 @@ struct making {
 /* Fills an empty record with that of a slot: 1, 0: none, or an error. */
 static int map_read(struct making *making, int64_t slot, struct heat_record *record)
 {
-	bool (*ends)(void) = making->heat->store->options.ends;
-	int rc = ends != NULL && ends() ? -EINTR : 0;
+	int rc = wcs_interrupted(&making->heat->store->options) ? -EINTR : 0;
 
 	if (rc == 0)
 		rc = heat_keep_read(making->heat, making->window, slot, making->table, record);
@@ -169,13 +168,12 @@ static int map_make(struct making *making, size_t rows_max, struct wcs_heat_map 
 /* 0: no other map is being made, until `mapping` is unlocked. -EINTR. */
 static int map_begin(struct heat *heat)
 {
-	bool (*interrupted)(void) = heat->store->options.interrupted;
-
 	while (pthread_mutex_trylock(&heat->mapping) != 0) {
-		if (interrupted != NULL && interrupted())
+		if (wcs_interrupted(&heat->store->options))
 			return -EINTR;
 		nanosleep(&(struct timespec){.tv_nsec = MAP_PAUSE}, NULL);
 	}
+	wcs_hold();
 	return 0;
 }
 
@@ -222,6 +220,7 @@ int wcs_heat_map(struct wcs_table *table, enum wcs_heat_window window, enum wcs_
 	heat_rows_free(&making.rows);
 	free(making.counts);
 	free(making.totals);
+	wcs_release();
 	pthread_mutex_unlock(&heat->mapping);
 	if (rc != 0)
 		wcs_heat_map_free(map);

@@ -429,8 +429,7 @@ static int scan_find(struct scan *scan)
 			rc = ldb_db_damaged(scan->db, "a cell's key");
 		else if (scan->rank < scan->last_rank)
 			scan->rank++;
-		if (!rc && ++scan->passed % SCAN_ASKS == 0 && options->interrupted &&
-		    options->interrupted())
+		if (!rc && ++scan->passed % SCAN_ASKS == 0 && wcs_interrupted(options))
 			rc = -EINTR;
 		if (rc)
 			return rc;

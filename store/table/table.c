@@ -16,14 +16,17 @@
 int table_enter(struct wcs_table *table)
 {
 	pthread_rwlock_rdlock(&table->gate);
-	if (!table->removed)
+	if (!table->removed) {
+		wcs_hold();
 		return 0;
+	}
 	pthread_rwlock_unlock(&table->gate);
 	return -ENOENT;
 }
 
 void table_leave(struct wcs_table *table)
 {
+	wcs_release();
 	pthread_rwlock_unlock(&table->gate);
 }
 

@@ -225,6 +225,35 @@ SUITE_STORES(test_explain_can_be_interrupted, 30)
 	s->store->options.interrupted = NULL;
 }
 
+static unsigned explain_asked;
+
+static bool explain_ends(void)
+{
+	explain_asked++;
+	return false;
+}
+
+/* `interrupted` may wait for other reads, which wait for the table's gate if it is to change. */
+SUITE_CONTRACT("store.h: ends in struct wcs_options")
+SUITE_STORES(test_a_read_under_a_lock_asks_without_waiting, 30)
+{
+	struct wcs_key_info info;
+	char row[16];
+
+	for (int i = 0; i < 5000; i++) {
+		snprintf(row, sizeof(row), "r#%d", i);
+		suite_set(s->table, row, "f", "q", 1, "v");
+	}
+	suite_policy(s->table, "f", "maxage=1h");
+	s->clock = INT64_C(7200) * 1000000;
+	explain_asked = 0;
+	s->store->options.interrupted = explain_interrupted;
+	s->store->options.ends = explain_ends;
+	SUITE_OK(wcs_key_get(s->table, suite_text("r"), &info));
+	ck_assert_uint_gt(explain_asked, 0);
+	s->store->options.interrupted = s->store->options.ends = NULL;
+}
+
 /* With how many newer cells a policy collects a cell that it keeps for now. */
 static const struct {
 	const char *policy;
