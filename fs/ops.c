@@ -19,6 +19,10 @@ enum { BACKGROUND_MAX = 1024 }; /* background requests (read-ahead, RELEASE) und
 /* A request that has read for so long (ns) is slow: it may go on for minutes. */
 #define OPS_SLOW (CLOCK_SECOND / 50)
 
+/* The same of a user who has as many long reads as may run. Else forty processes that begin reads
+ * again and again would take OPS_SLOW of a processor for each of them. */
+#define OPS_SLOW_AGAIN (CLOCK_SECOND / 500)
+
 /* A slow read that needs more than this of a processor (ns) is long. */
 #define OPS_LONG (CLOCK_SECOND / 200)
 
@@ -80,18 +84,28 @@ static int64_t ops_processor(void)
 	return (int64_t)now.tv_sec * CLOCK_SECOND + now.tv_nsec;
 }
 
+/* Counts the read if it has become slow. */
+static void ops_slow_down(fuse_req_t req)
+{
+	int64_t took = clock_ns() - ops_began;
+
+	if (took <= OPS_SLOW_AGAIN || (took <= OPS_SLOW && !loop_read_waits(fs_of(req))))
+		return;
+	ops_slow = loop_read_slow(fs_of(req));
+	ops_long = false;
+	ops_used = ops_processor();
+	if (!ops_slow && took > OPS_SLOW)
+		ops_ending = -EAGAIN;
+}
+
 bool fs_waits(void)
 {
 	fuse_req_t req = ops_interruptible;
 
 	if (!req)
 		return false;
-	if (!ops_slow && ops_ending == 0 && clock_ns() - ops_began > OPS_SLOW && fs_of(req)->loop) {
-		ops_slow = loop_read_slow(fs_of(req));
-		ops_long = false;
-		ops_used = ops_processor();
-		ops_ending = ops_slow ? 0 : -EAGAIN;
-	}
+	if (!ops_slow && ops_ending == 0 && fs_of(req)->loop)
+		ops_slow_down(req);
 	return ops_ending != 0 || ops_ends();
 }
 

@@ -26,7 +26,7 @@ struct handles {
 
 /* Reads of a handle that has spent so long (ns) are long reads, if there are several such handles.
  */
-#define HANDLE_HEAVY (CLOCK_SECOND / 50)
+#define HANDLE_HEAVY (CLOCK_SECOND / 500)
 
 struct handles *handles_new(void)
 {
