@@ -60,7 +60,11 @@ def mounted(store):
         yield mount, server.pid
     finally:
         server.terminate()
-        server.wait()
+        try:
+            server.wait(60)
+        except subprocess.TimeoutExpired:
+            server.kill()  # a server that hangs; its clients end with it
+            server.wait()
         if os.path.ismount(mount):
             subprocess.run(['umount', '-l', mount], check=True)
 
@@ -112,12 +116,14 @@ def beside(works):
     try:
         yield
     finally:
-        ended = 0
-        while ended == 0:  # it may not have made the group, or all of its processes, yet
+        ended, patience = 0, time.monotonic() + 60
+        while ended == 0 and time.monotonic() < patience:  # it may not have made the group, or all of its processes, yet
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(leader, signal.SIGTERM)
             time.sleep(0.02)
             ended, _ = os.waitpid(leader, os.WNOHANG)
+        if ended == 0:
+            sys.exit('bench_fair.py: the readers do not end: the server hangs')
 
 
 # ---- Reads and computations --------------------------------------------------------------------
