@@ -19,7 +19,7 @@ enum { BACKGROUND_MAX = 1024 }; /* background requests (read-ahead, RELEASE) und
 /* A request that has read for so long (ns) is slow: it may go on for minutes. */
 #define OPS_SLOW (CLOCK_SECOND / 50)
 
-/* The same of a user who has as many long reads as may run. Else forty processes that begin reads
+/* The time of a user whose places for long reads are taken. Else forty processes that begin reads
  * again and again would take OPS_SLOW of a processor for each of them. */
 #define OPS_SLOW_AGAIN (CLOCK_SECOND / 500)
 
@@ -109,8 +109,8 @@ bool fs_waits(void)
 	return ops_ending != 0 || ops_ends();
 }
 
-/* Is the slow read a long one? One that waits for a processor is not, so it may still use OPS_LONG
- * of one, unless its user has as many long reads as may run. */
+/* A slow read may only be waiting for a processor. It becomes long after OPS_LONG of processor time
+ * or OPS_PATIENCE, or at once if its user's places are taken. */
 static bool ops_is_long(struct fs *fs)
 {
 	return ops_long || ops_processor() - ops_used > OPS_LONG ||

@@ -138,17 +138,14 @@ static int read_locked(struct control_file *file, fuse_req_t req, void *buf, siz
 int control_read(struct control_file *file, fuse_req_t req, void *buf, size_t len, uint64_t offset,
 		 size_t *got)
 {
-	bool stream;
 	int rc;
 
 	fs_interruptible(req);
 	rc = lock_to_read(file);
-	stream = rc == 0 && file->from == &control_stream_reader;
-	/* A plain stream always has bytes soon; a view may read long for the next ones. */
-	if (rc != 0 || (stream && !(file->node->flags & NODE_F_VIEW)))
+	if (rc != 0) {
 		fs_interruptible(NULL);
-	if (rc != 0)
 		return rc;
+	}
 	if (file->why[0]) {
 		size_t left = strlen(file->why);
 

@@ -397,7 +397,7 @@ static void list(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		fs_interruptible(NULL);
 		pthread_mutex_unlock(&reply.dir->lock);
 	}
-	handle_read_end(reply.fs, handle, began);
+	handle_read_end(handle, began);
 	/* A program with a handler goes on after a reply of `.` and `..` alone. */
 	if (rc < 0 && (reply.used == 0 || reply.offset == DOTS))
 		rc = fuse_reply_err(req, -report_unreadable(reply.fs, node, NULL, rc));

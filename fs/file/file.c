@@ -59,7 +59,7 @@ void fs_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse
 	else if (buf)
 		rc = value_read(handle->value, buf, size, (uint64_t)off, &got);
 	if (handle->control)
-		handle_read_end(fs, handle, began);
+		handle_read_end(handle, began);
 	if (rc != 0)
 		fuse_reply_err(req, -report_unreadable(fs, lookup_ino(fs, ino), NULL, rc));
 	else

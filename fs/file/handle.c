@@ -21,12 +21,15 @@ struct handles {
 	pthread_mutex_t lock;
 	struct handle *first; /* Lock: lock, as count */
 	_Atomic size_t count; /* may be read without it */
-	atomic_uint heavy;    /* of these, with more than HANDLE_HEAVY spent */
+	/* The heavy handle that was read last, and when (clock_ns) another one was before it. */
+	const struct handle *_Atomic heavy;
+	_Atomic int64_t changed;
 };
 
-/* Reads of a handle that has spent so long (ns) are long reads, if there are several such handles.
- */
-#define HANDLE_HEAVY (CLOCK_SECOND / 500)
+/* A control file or directory is heavy once its reads have taken so long (ns). While several heavy
+ * ones are read, within HANDLE_BESIDE (ns), their reads are long reads. */
+#define HANDLE_HEAVY  (CLOCK_SECOND / 500)
+#define HANDLE_BESIDE CLOCK_SECOND
 
 struct handles *handles_new(void)
 {
@@ -72,17 +75,22 @@ struct handle *handle_new(struct fs *fs)
 
 int64_t handle_read_begin(struct fs *fs, const struct handle *handle)
 {
-	bool heavy = handle->spent > HANDLE_HEAVY && fs->handles->heavy > 1;
+	struct handles *handles = fs->handles;
+	int64_t now = clock_ns();
 
-	return heavy && loop_put_off(fs) ? 0 : clock_ns();
+	if (handle->spent <= HANDLE_HEAVY)
+		return now;
+	if (handles->heavy != handle) {
+		if (handles->heavy)
+			handles->changed = now;
+		handles->heavy = handle;
+	}
+	return now - handles->changed < HANDLE_BESIDE && loop_put_off() ? 0 : now;
 }
 
-void handle_read_end(struct fs *fs, struct handle *handle, int64_t began)
+void handle_read_end(struct handle *handle, int64_t began)
 {
-	int64_t took = clock_ns() - began, before = atomic_fetch_add(&handle->spent, took);
-
-	if (before <= HANDLE_HEAVY && before + took > HANDLE_HEAVY)
-		fs->handles->heavy++;
+	handle->spent += clock_ns() - began;
 }
 
 int handle_commit(struct fs *fs, struct node *session, const pid_t *closing)
@@ -106,7 +114,8 @@ void handle_close(struct fs *fs, struct handle *handle)
 		return;
 	pthread_mutex_lock(&fs->handles->lock);
 	fs->handles->count--;
-	fs->handles->heavy -= handle->spent > HANDLE_HEAVY;
+	if (fs->handles->heavy == handle)
+		fs->handles->heavy = NULL;
 	*handle->link = handle->next;
 	if (handle->next)
 		handle->next->link = handle->link;

@@ -36,11 +36,10 @@ void handles_free(struct fs *fs, struct handles *handles);
 
 size_t handles_count(const struct handles *handles);
 
-/* A read of this control file or directory begins. Clock to give to handle_read_end; 0: the request
- * was put off, see loop_put_off. Other reads than these go on while several files or directories
- * are read for long. */
+/* A read of this control file or directory begins. The clock, for handle_read_end; 0: the request
+ * was put off, see loop_put_off, as reads that take much time are while others do. */
 int64_t handle_read_begin(struct fs *fs, const struct handle *handle);
-void handle_read_end(struct fs *fs, struct handle *handle, int64_t began);
+void handle_read_end(struct handle *handle, int64_t began);
 
 /* An empty handle, in the list. NULL: no memory. */
 struct handle *handle_new(struct fs *fs);

@@ -45,7 +45,7 @@ bool lead_handled(struct lead *lead);
 /* The request that this thread handles may take long, or may depend on others: gives up the lead if
  * the thread has it. Does nothing in a thread outside of the loop. */
 void lead_give(struct lead *lead);
-/* The thread, which had taken the lead, ends instead of lead_handled. */
+/* The thread has handled its last request; it calls this in the place of lead_handled. */
 void lead_leave(struct lead *lead);
 
 #endif

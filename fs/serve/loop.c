@@ -45,7 +45,7 @@
 /* In nanoseconds. */
 enum { SPIN_NS = 100000, SOON_NS = 200000, TAKEN_NS = 20000, LOOK_NS = 20000000 };
 enum { SPINS_IN_VAIN = 4, SATURATED = 8 };
-enum { THREADS_MIN = 4, THREADS_MAX = 16, THREADS_FREE = 2, THREADS_LIMIT = 192 };
+enum { THREADS_MIN = 4, THREADS_MAX = 16, THREADS_FREE = 2, THREADS_LIMIT = 256 };
 enum { PLACES_MIN = 2, PLACES_MAX = 16 }; /* of each user's long reads */
 
 /* Sent to the main thread, which waits for it with sigwait, when a thread of the loop ends. */
@@ -102,10 +102,10 @@ void loop_block_signals(void)
 
 /* Does this thread handle a RELEASE, while no thread reads requests? */
 static _Thread_local bool releases;
-static _Thread_local uint64_t loop_unique; /* of this thread's request, as the next */
-static _Thread_local uid_t loop_uid;
-static _Thread_local const struct fuse_buf
-	*loop_buf;			  /* it, if it may be put off; NULL: it may not */
+static _Thread_local uint64_t loop_unique;	      /* the number of this thread's request */
+static _Thread_local uid_t loop_uid;		      /* its user */
+static _Thread_local const struct fuse_buf *loop_buf; /* itself; NULL: it cannot be put off */
+static _Thread_local bool loop_later;		      /* it is put off */
 static _Thread_local unsigned loop_waits; /* calls of loop_wait_begin without their end */
 static _Thread_local bool loop_low;	  /* this thread has a low priority, and waits for ever */
 
@@ -278,6 +278,17 @@ static void *low_worker(void *arg)
 	return NULL;
 }
 
+/* Handles a request, or puts it off if its operation says so. */
+static void handle(struct loop *loop, struct fuse_buf *buf)
+{
+	loop_buf = buf;
+	loop_later = false;
+	fuse_session_process_buf(loop->session, buf);
+	loop_buf = NULL;
+	if (loop_later && !reads_put_off(loop->reads, loop_uid, buf->mem, buf->size))
+		fuse_session_process_buf(loop->session, buf);
+}
+
 static void *worker(void *arg)
 {
 	struct loop *loop = arg;
@@ -290,9 +301,7 @@ static void *worker(void *arg)
 			if (!next_request(loop, &buf))
 				continue;
 			lead_handle(&loop->lead, loop->at_once >= SATURATED);
-			loop_buf = &buf;
-			fuse_session_process_buf(loop->session, &buf);
-			loop_buf = NULL;
+			handle(loop, &buf);
 			if (loop_low)
 				lead_leave(&loop->lead);
 			leads = !loop_low && lead_handled(&loop->lead);
@@ -426,10 +435,10 @@ void loop_read_end(struct fs *fs)
 	reads_count_out(fs->loop->reads, loop_uid);
 }
 
-bool loop_put_off(struct fs *fs)
+bool loop_put_off(void)
 {
-	return loop_buf && loop_buf->size <= READS_REQUEST_MAX &&
-	       reads_put_off(fs->loop->reads, loop_uid, loop_buf->mem, loop_buf->size);
+	loop_later = loop_buf && loop_buf->size <= READS_REQUEST_MAX;
+	return loop_later;
 }
 
 int loop_sync(struct fs *fs)

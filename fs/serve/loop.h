@@ -28,13 +28,14 @@ uid_t loop_user(void);
  */
 bool loop_can_wait(void);
 
+/* Before a request computes for long while others of its kind wait: another thread reads the next
+ * one. */
+void loop_share(struct fs *fs);
+
 /* Around a long wait of a request, or a wait for the kernel, which may need other requests to be
  * served first. A thread outside of the loop may call them, too; the loop then makes a thread that
  * it would not need. */
 void loop_wait_begin(struct fs *fs);
-/* Before a request computes for long while others of its kind wait: another thread reads the next
- * one. */
-void loop_share(struct fs *fs);
 void loop_wait_end(struct fs *fs);
 
 /* This thread's request has become a slow read: another thread reads requests in its place. False:
@@ -44,7 +45,7 @@ bool loop_read_slow(struct fs *fs);
 bool loop_read_waits(struct fs *fs);
 /* A slow read has become a long one, which calls this now and then: waits for a place among its
  * user's long reads (reads.h). `ends` is asked meanwhile. The thread has a low priority from now
- * on. 0; -EINTR: `ends` gave true; -ENOMEM. */
+ * on. 0; -EINTR: `ends` gave true; -EAGAIN: no memory. */
 int loop_read_long(struct fs *fs, bool (*ends)(void));
 /* A read that has to wait for another one of its file leaves its place to that one. */
 void loop_read_leave(struct fs *fs);
@@ -53,8 +54,9 @@ void loop_read_end(struct fs *fs);
 
 /* Leaves this thread's request to a thread of low priority, in the queue of its user's long reads.
  * True: the caller only calls fuse_reply_none; the operation is called again. False: the caller
- * goes on. */
-bool loop_put_off(struct fs *fs);
+ * goes on. The request is queued behind fuse_reply_none, since libfuse gives an interrupt to the
+ * first request that it knows of that number. */
+bool loop_put_off(void);
 
 /* wcs_store_sync between these two. Callers that wait for the medium together share the work. */
 int loop_sync(struct fs *fs);

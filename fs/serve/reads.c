@@ -3,9 +3,9 @@
  * Long reads.
  *
  * A queue of a user holds turns, each of a thread that waits or of a request that was put off. A
- * place that is free goes to the first turn: its thread goes on, or its request becomes ready for
- * the next thread in reads_serve. If others of its user wait, a read leaves its place after
- * READS_SLICE and joins the end of the queue.
+ * place that is free goes to the first turn of the user who got none for the longest time: its
+ * thread goes on, or its request becomes ready for the next thread in reads_serve. If others wait
+ * for its place, a read leaves it after READS_SLICE and joins the end of its user's queue.
  */
 #include "fs/serve/reads.h"
 
@@ -19,10 +19,11 @@
 #include "lib/clock.h"
 
 enum {
-	READS_MAX = 128,   /* threads in slow reads */
-	READS_OTHERS = 96, /* of all users but root and the owner together */
-	READS_USER = 48,   /* of one of them */
-	READS_NICE = 10,   /* the priority of their threads, as of nice(1) */
+	READS_MAX = 160,      /* threads in slow reads */
+	READS_OTHERS = 120,   /* of all users but root and the owner together */
+	READS_USER = 40,      /* of one of them */
+	READS_OTHERS_RUN = 2, /* times the places of one user: those of all of them together */
+	READS_NICE = 10,      /* the priority of their threads, as in nice(1) */
 };
 
 #define READS_SLICE  (CLOCK_SECOND / 10) /* ns that a read keeps its place while others wait */
@@ -47,6 +48,7 @@ struct queue {
 struct reader {
 	struct reader *next;
 	uid_t user;
+	bool other;	  /* neither root nor the owner */
 	unsigned running; /* places taken */
 	struct queue turns;
 };
@@ -58,9 +60,11 @@ struct reads {
 	void *ctx;
 	struct share share; /* of threads in slow reads */
 	pthread_mutex_t lock;
-	pthread_cond_t wake;	/* of threads that wait for a ready request */
-	struct reader *readers; /* Lock: lock, as all below */
-	struct queue ready;	/* requests that have a place */
+	pthread_cond_t wake; /* of threads that wait for a ready request */
+	struct reader
+		*readers;   /* that got no place for the longest time first. Lock: lock, as below */
+	unsigned others;    /* places taken by users other than root and the owner */
+	struct queue ready; /* requests that have a place */
 	unsigned ready_count;
 	unsigned free; /* threads that wait for a ready request, or are about to */
 	bool ends;
@@ -168,6 +172,7 @@ static struct reader *reader_get(struct reads *reads, uid_t user)
 	if (!reader)
 		return NULL;
 	reader->user = user;
+	reader->other = share_is_other(reads->fs, user);
 	queue_init(&reader->turns);
 	reader->next = reads->readers;
 	reads->readers = reader;
@@ -187,9 +192,10 @@ static void reader_put(struct reads *reads, struct reader *reader)
 	free(reader);
 }
 
-static bool reader_is_full(const struct reads *reads, const struct reader *reader)
+static bool has_place(const struct reads *reads, const struct reader *reader)
 {
-	return reader->running >= reads->places || reader->turns.first;
+	return reader->running < reads->places &&
+	       (!reader->other || reads->others < READS_OTHERS_RUN * reads->places);
 }
 
 /* Is a thread there for one more ready request? Makes one if need be. */
@@ -203,24 +209,64 @@ static bool has_thread(struct reads *reads)
 	return true;
 }
 
-/* Gives free places to the first turns. */
-static void grant(struct reads *reads, struct reader *reader)
+/* Gives a place to the user's first turn. False: it has no thread; the next one in reads_serve asks
+ * again. */
+static bool grant_first(struct reads *reads, struct reader *reader)
 {
-	while (reader->running < reads->places && reader->turns.first) {
-		struct turn *turn = reader->turns.first;
+	struct turn *turn = reader->turns.first;
 
-		queue_remove(&reader->turns, turn);
-		reader->running++;
-		if (turn->waits) {
-			turn->granted = true;
-			pthread_cond_signal(&turn->grant);
-			continue;
-		}
-		has_thread(reads); /* else the next thread that ends a long read takes it */
+	if (!turn->waits && !has_thread(reads))
+		return false;
+	queue_remove(&reader->turns, turn);
+	reader->running++;
+	reads->others += reader->other;
+	if (turn->waits) {
+		turn->granted = true;
+		pthread_cond_signal(&turn->grant);
+	} else {
 		queue_add(&reads->ready, turn);
 		reads->ready_count++;
 		pthread_cond_signal(&reads->wake);
 	}
+	return true;
+}
+
+/* Gives the free places to first turns. A user who got one goes to the end of the list. */
+static void grant(struct reads *reads)
+{
+	struct reader **link = &reads->readers, **last, *reader;
+
+	while ((reader = *link) != NULL) {
+		if (!reader->turns.first || !has_place(reads, reader) ||
+		    !grant_first(reads, reader)) {
+			link = &reader->next;
+			continue;
+		}
+		*link = reader->next;
+		for (last = link; *last;)
+			last = &(*last)->next;
+		*last = reader;
+		reader->next = NULL;
+	}
+}
+
+/* Could another turn have the place of that user's read? */
+static bool is_awaited(const struct reads *reads, const struct reader *mine)
+{
+	const struct reader *reader = reads->readers;
+
+	while (reader &&
+	       (!reader->turns.first || (reader != mine && (!reader->other || !mine->other ||
+							    reader->running >= reads->places))))
+		reader = reader->next;
+	return reader != NULL;
+}
+
+static void leave(struct reads *reads, struct reader *reader)
+{
+	reader->running--;
+	reads->others -= reader->other;
+	reads_mine = NULL;
 }
 
 /* Takes a place for this thread. 0 or -EINTR. */
@@ -231,7 +277,7 @@ static int await_place(struct reads *reads, struct reader *reader, bool (*ends)(
 
 	clock_cond_init(&turn.grant);
 	queue_add(&reader->turns, &turn);
-	grant(reads, reader);
+	grant(reads);
 	while (!turn.granted && !interrupted) {
 		struct timespec until = clock_deadline(READS_ASK);
 
@@ -267,7 +313,9 @@ bool reads_full(struct reads *reads, uid_t user)
 
 	pthread_mutex_lock(&reads->lock);
 	reader = reader_find(reads, user);
-	full = reader && reader_is_full(reads, reader);
+	full = reader ? reader->turns.first || !has_place(reads, reader)
+		      : reads->others >= READS_OTHERS_RUN * reads->places &&
+				share_is_other(reads->fs, user);
 	pthread_mutex_unlock(&reads->lock);
 	return full;
 }
@@ -285,7 +333,7 @@ void reads_count_out(struct reads *reads, uid_t user)
 int reads_begin(struct reads *reads, uid_t user, bool (*ends)(void))
 {
 	struct reader *reader;
-	int rc = -ENOMEM;
+	int rc = -EAGAIN;
 
 	setpriority(PRIO_PROCESS, 0, READS_NICE);
 	pthread_mutex_lock(&reads->lock);
@@ -299,16 +347,13 @@ int reads_begin(struct reads *reads, uid_t user, bool (*ends)(void))
 int reads_rest(struct reads *reads, bool (*ends)(void))
 {
 	struct reader *reader = reads_mine;
-	struct turn *first;
 	int rc = 0;
 
 	if (clock_ns() - reads_since < READS_SLICE)
 		return 0;
 	pthread_mutex_lock(&reads->lock);
-	first = reader->turns.first;
-	if (first && (first->waits || has_thread(reads))) {
-		reader->running--;
-		reads_mine = NULL;
+	if (is_awaited(reads, reader)) {
+		leave(reads, reader);
 		rc = await_place(reads, reader, ends);
 	} else {
 		reads_since = clock_ns();
@@ -323,10 +368,9 @@ void reads_end(struct reads *reads)
 
 	if (!reader)
 		return;
-	reads_mine = NULL;
 	pthread_mutex_lock(&reads->lock);
-	reader->running--;
-	grant(reads, reader);
+	leave(reads, reader);
+	grant(reads);
 	reader_put(reads, reader);
 	pthread_mutex_unlock(&reads->lock);
 }
@@ -349,7 +393,7 @@ bool reads_put_off(struct reads *reads, uid_t user, const void *request, size_t 
 	if (reader) {
 		turn->reader = reader;
 		queue_add(&reader->turns, turn);
-		grant(reads, reader);
+		grant(reads);
 		taken = true;
 	}
 	pthread_mutex_unlock(&reads->lock);
@@ -389,6 +433,7 @@ void reads_serve(struct reads *reads, bool made, reads_handle *handle, void *ctx
 		if (!made) {
 			pthread_mutex_lock(&reads->lock);
 			reads->free++;
+			grant(reads);
 			pthread_mutex_unlock(&reads->lock);
 		}
 		made = false;

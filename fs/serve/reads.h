@@ -3,9 +3,10 @@
  * Slow and long reads: how many there are, which of them run, and which wait.
  *
  * A slow read has taken a while, perhaps since it waits; each of them takes a thread, so they are
- * limited. A long read computes. Each user has a number of places. A long read needs one, and waits
- * in the queue of its user until one is free. Long reads run in threads of low priority, which
- * serve nothing else: a thread cannot raise its priority again. A read becomes long while a thread
+ * limited. A long read computes. Each user has a number of places, and all users but root and the
+ * owner together have twice as many. A long read needs one, and waits in the queue of its user
+ * until one is free; the users take turns. Long reads run in threads of low priority, which serve
+ * nothing else: a thread cannot raise its priority again. A read becomes long while a thread
  * handles it (reads_begin), or its request is put off before a thread handles it (reads_put_off).
  */
 #ifndef FS_READS_H
@@ -34,12 +35,12 @@ void reads_stop(struct reads *reads);
 bool reads_count_in(struct reads *reads, uid_t user);
 void reads_count_out(struct reads *reads, uid_t user);
 
-/* Are all places of that user taken? Any thread. */
+/* Would a long read of that user wait? Any thread. */
 bool reads_full(struct reads *reads, uid_t user);
 
 /* The slow read that this thread handles has become long: lowers the thread's priority for ever,
  * and waits for a place. 0: reads_end gives it back; -EINTR: `ends`, which is asked while it waits,
- * gave true; -ENOMEM. */
+ * gave true; -EAGAIN: no memory. */
 int reads_begin(struct reads *reads, uid_t user, bool (*ends)(void));
 /* A long read calls it now and then. Gives the place to the next in the queue and waits for another
  * one, if it has had it for a while. 0; or -EINTR, and there is no place to give back. */

@@ -3,8 +3,8 @@
  * A limited thing of a mount, such as open streams or bytes of texts, which users share.
  *
  * Root and the owner (the user that owns the shown files, and the mounter) have no limit but that
- * of all users together. The other users have limits below it, so no number of them takes the thing
- * from root, and none of them takes it from the rest. Amounts are counts or bytes.
+ * of all users together. The other users together leave a part to them, and each of the others
+ * leaves a part to the rest. Amounts are counts or bytes.
  *
  * Any thread may call these, also with locks held: they wait for no other lock.
  */
@@ -19,7 +19,7 @@
 struct share_limits {
 	uint64_t all;	 /* of all users together */
 	uint64_t others; /* of all users but root and the owner together */
-	uint64_t user;	 /* of each of these; one who holds nothing may take more at once */
+	uint64_t user;	 /* of each of these; a user who holds nothing may exceed it in one take */
 };
 
 struct share_user;

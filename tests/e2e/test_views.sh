@@ -356,7 +356,7 @@ check "one open file is read" reads # one read at a time
 soon 1 "its reads delay no other request" cat "$m/u/b/.row"
 kill -KILL $readers
 wait $readers 2>/dev/null
-readers '[os.open(q, os.O_RDONLY) for _ in range(130)]' # more than the loop allows at once
+readers '[os.open(q, os.O_RDONLY) for _ in range(170)]' # more than the loop allows at once
 check "the long reads above the limit end" within limited
 soon 16 "the others delay no other request" cat "$m/u/b/.row"
 kill -TERM "$server"
