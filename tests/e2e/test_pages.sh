@@ -28,10 +28,10 @@ done
 
 # ---- Options ---------------------------------------------------------------------------------
 
-# of_code FILE: the options in the file's array for getopt_long.
+# of_code FILE: the options in the file's array for message_getopt.
 of_code() {
 	grep -oE '\{"[a-z]+", (no|required)_argument' "$1" | sed 's/{"\([a-z]*\)".*/--\1/'
-	grep -oE 'getopt_long\(argc, argv, "[^"]*"' "$1" | cut -d '"' -f 2 | tr -d '+:' | sed 's/./-&\n/g'
+	grep -oE 'message_getopt\(argc, argv, "[^"]*"' "$1" | cut -d '"' -f 2 | tr -d '+:' | sed 's/./-&\n/g'
 	grep -q PROGRAM_OPTIONS "$1" && echo --help --version
 	grep -q PROGRAM_FOREIGN "$1" && echo --foreign
 }
