@@ -114,6 +114,12 @@ int directory_fail_at(struct wcs_fault *fault, int error, const struct directory
 		return wcs_fault_set(fault, rc,
 				     "%s%s%s: %s: its mode is %04o; chmod u+rwX opens it", path,
 				     slash, name, strerror(error), st.st_mode & 07777u);
+	/* Its owner may have no wish to give it away: a user can link a file of root's. */
+	if (*name && S_ISREG(st.st_mode) && st.st_nlink > 1)
+		return wcs_fault_set(fault, rc,
+				     "%s%s%s: %s: it belongs to user %u, and has other names "
+				     "(hard links); remove it, or copy it as this user",
+				     path, slash, name, strerror(error), st.st_uid);
 	if (st.st_uid != 0)
 		snprintf(owner, sizeof(owner), "user %u", st.st_uid);
 	word = escape_path(directory->path);

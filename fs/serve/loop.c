@@ -416,10 +416,12 @@ int loop_read_long(struct fs *fs, bool (*ends)(void))
 
 	if (reads_has_place())
 		return reads_rest(loop->reads, ends);
+	/* A thread that cannot be replaced keeps its priority, to serve other requests again. */
 	pthread_mutex_lock(&loop->counting);
-	have_threads(loop, loop->wanted);
+	loop_low = have_threads(loop, loop->wanted) || loop_low;
 	pthread_mutex_unlock(&loop->counting);
-	loop_low = true;
+	if (loop_low)
+		reads_lower();
 	return reads_begin(loop->reads, loop_uid, ends);
 }
 

@@ -45,7 +45,8 @@ bool loop_read_slow(struct fs *fs);
 bool loop_read_waits(struct fs *fs);
 /* A slow read has become a long one, which calls this now and then: waits for a place among its
  * user's long reads (reads.h). `ends` is asked meanwhile. The thread has a low priority from now
- * on. 0; -EINTR: `ends` gave true; -EAGAIN: no memory. */
+ * on, if another one could be made in its place. 0; -EINTR: `ends` gave true; -EAGAIN: no memory.
+ */
 int loop_read_long(struct fs *fs, bool (*ends)(void));
 /* A read that has to wait for another one of its file leaves its place to that one. */
 void loop_read_leave(struct fs *fs);

@@ -330,12 +330,16 @@ void reads_count_out(struct reads *reads, uid_t user)
 	share_give(&reads->share, user, 1);
 }
 
+void reads_lower(void)
+{
+	setpriority(PRIO_PROCESS, 0, READS_NICE);
+}
+
 int reads_begin(struct reads *reads, uid_t user, bool (*ends)(void))
 {
 	struct reader *reader;
 	int rc = -EAGAIN;
 
-	setpriority(PRIO_PROCESS, 0, READS_NICE);
 	pthread_mutex_lock(&reads->lock);
 	reader = reader_get(reads, user);
 	if (reader)
@@ -428,7 +432,7 @@ void reads_serve(struct reads *reads, bool made, reads_handle *handle, void *ctx
 {
 	struct turn *turn;
 
-	setpriority(PRIO_PROCESS, 0, READS_NICE);
+	reads_lower();
 	do {
 		if (!made) {
 			pthread_mutex_lock(&reads->lock);

@@ -38,9 +38,11 @@ void reads_count_out(struct reads *reads, uid_t user);
 /* Would a long read of that user wait? Any thread. */
 bool reads_full(struct reads *reads, uid_t user);
 
-/* The slow read that this thread handles has become long: lowers the thread's priority for ever,
- * and waits for a place. 0: reads_end gives it back; -EINTR: `ends`, which is asked while it waits,
- * gave true; -EAGAIN: no memory. */
+/* Lowers this thread's priority, for ever. */
+void reads_lower(void);
+
+/* The slow read that this thread handles has become long: waits for a place. 0: reads_end gives it
+ * back; -EINTR: `ends`, which is asked while it waits, gave true; -EAGAIN: no memory. */
 int reads_begin(struct reads *reads, uid_t user, bool (*ends)(void));
 /* A long read calls it now and then. Gives the place to the next in the queue and waits for another
  * one, if it has had it for a while. 0; or -EINTR, and there is no place to give back. */

@@ -21,6 +21,8 @@ rows that are left: as many" "$("$python" -S "$LIB_DIR/bounds.py" waiters "$m" 1
 	check "much is written, $1" sh -c 'mkdir -p "$0/t/much/f" && for i in 1 2 3 4 5 6 7 8; do
 		head -c 6000000 /dev/zero >"$0/t/much/f/q$i" || exit 1; done' "$m"
 	check_eq "and read" 48000000 "$(cat "$m"/t/much/f/* | wc -c)"
+	check_eq "long reads are answered, $1" '12 {"rows":0,"cells":0,"bytes":0}' \
+		"$(for i in {1..12}; do cat "$m/long/.value/$never/.count"; done 2>&1 | sed 's/ *$//' | uniq -c | sed 's/^ *//')"
 	check "and compacted" sh -c 'echo "$1" >"$0/t/much/.drop" && echo run >"$0/.rowfs/gc"' "$m" much
 }
 
@@ -31,7 +33,11 @@ served() {
 
 # Leaks are looked for by another thread.
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
-new_mount '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
+never='(?:a|aa){1,24}[bc]' # takes long to find that it does not match 24 letters a
+new_mount '{"version":1,"tables":{"t":{"families":{"f":{}}},"long":{"families":{"f":{}}}}}'
+"$python" -S -c '
+for i in range(100):
+    print("{\"key\":\"%d\",\"families\":{\"f\":{\"q\":\"%s\"}}}" % (i, "a" * 24))' >"$m/long/.rows"
 before=$(threads)
 within served "$(mount_pid "$m")"
 if (($(id -u) != 0)); then

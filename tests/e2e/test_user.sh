@@ -248,6 +248,12 @@ if (($(id -u) == 0)); then
 	install -o "$uid" "$TMP/rows" rows
 	barred r/ROWFS r/LOCK r/TABLES r/data r/data/CURRENT 'r/data/MANIFEST*' 'r/data/*.ldb'
 	check "after the chown" user "$BUILD/rowfs-load" r rows
+	install -m 600 rows roots/secret
+	mv r/TABLES tables
+	ln roots/secret r/TABLES # as the user could, where fs.protected_hardlinks is 0
+	fail_with "no recipe gives away another file of root's" 1 \
+		": $place/r/TABLES: Permission denied: it belongs to user 0, and has other names [(]hard links[)]; remove it" "$BUILD/rowfs" r roots/m
+	mv tables r/TABLES
 	install -d -m 700 closed
 	cp -a r closed/r
 	fail_with "root's server of a store that its owner cannot reach" 1 \
