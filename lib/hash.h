@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* FNV-1a, 64 bits (public domain). Its high bits are poor: a user of those mixes them. */
+/* FNV-1a, 64 bits (public domain). Its high bits are poor, and the last bytes change few of all: a
+ * user of those mixes them. */
 #ifndef LIB_HASH_H
 #define LIB_HASH_H
 
@@ -17,6 +18,15 @@ static inline uint64_t hash_bytes(uint64_t hash, const void *data, size_t len)
 	for (size_t i = 0; i < len; i++)
 		hash = (hash ^ byte[i]) * 0x100000001b3u;
 	return hash;
+}
+
+/* Spreads a hash over all its bits: the finalizer of MurmurHash3 (public domain), a bijection.
+ * Sketches and samples depend on the result: it must never change. */
+static inline uint64_t hash_mix(uint64_t hash)
+{
+	hash = (hash ^ hash >> 33) * 0xff51afd7ed558ccdu;
+	hash = (hash ^ hash >> 33) * 0xc4ceb9fe1a85ec53u;
+	return hash ^ hash >> 33;
 }
 
 #endif

@@ -157,10 +157,9 @@ static int steps_pass(struct chain_scan *scan, size_t count, const struct wcs_ce
 /* docs/queries.md has the hash. */
 static bool sample_has(struct wcs_slice row, uint64_t number)
 {
-	uint64_t hash = hash_bytes(HASH_START, row.data, row.len);
-	uint32_t folded = (uint32_t)(hash ^ hash >> 32);
+	uint64_t hash = hash_mix(hash_bytes(HASH_START, row.data, row.len));
 
-	return folded * (uint64_t)WCS_SAMPLE_WHOLE < number << 32;
+	return (hash >> 32) * WCS_SAMPLE_WHOLE < number << 32;
 }
 
 /* Whether the row's key passes: 1, 0 or an error. */

@@ -81,14 +81,10 @@ static void hll_head_put(unsigned char *to, unsigned char kind)
 	to[1] = kind;
 }
 
-/* The hash is FNV-1a, and the finalizer of MurmurHash3, since the high bits of FNV-1a are poor. */
 static uint32_t hll_entry_of(struct wcs_slice element)
 {
-	uint64_t hash = hash_bytes(HASH_START, element.data, element.len), rest;
+	uint64_t hash = hash_mix(hash_bytes(HASH_START, element.data, element.len)), rest;
 
-	hash = (hash ^ hash >> 33) * 0xff51afd7ed558ccdu;
-	hash = (hash ^ hash >> 33) * 0xc4ceb9fe1a85ec53u;
-	hash ^= hash >> 33;
 	rest = hash << HLL_PLACE_BITS;
 	return (uint32_t)(hash >> (64 - HLL_PLACE_BITS)) << 6 |
 	       (rest ? (uint32_t)__builtin_clzll(rest) + 1 : HLL_PLACE_RANK);

@@ -36,6 +36,7 @@ for fixture in "$LIB_DIR"/../fixtures/*/*.tar.xz; do
 		table=${raw%.raw}
 		check "$name: .raw/.keys of $table are what they were" cmp <(jq -r .key "$raw") "$m/$table/.raw/.keys"
 	done
+	check_eq "$name: all salts are right" 0 "$(sed -n 's/^rowfs_rows_wrong_salt_total //p' "$m/.rowfs/metrics")"
 	unmount_store "$m"
 	check "$name: the store's dump is what it was" cmp dump <("$BUILD/rowfs-dump" store)
 	for raw in *.raw; do

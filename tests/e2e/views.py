@@ -104,7 +104,9 @@ def sampled(key, share):
     value = 0xcbf29ce484222325
     for byte in key:
         value = (value ^ byte) * 0x100000001b3 & (1 << 64) - 1
-    return ((value ^ value >> 32) & 0xffffffff) / (1 << 32) < float(share)
+    for factor in (0xff51afd7ed558ccd, 0xc4ceb9fe1a85ec53):
+        value = (value ^ value >> 33) * factor & (1 << 64) - 1
+    return ((value ^ value >> 33) >> 32) / (1 << 32) < float(share)
 
 
 def apply(rows, view, text, place):

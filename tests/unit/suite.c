@@ -515,6 +515,17 @@ void suite_expect_schema(struct wcs_store *store, const char *expected)
 
 /* ---- Bytes and numbers ------------------------------------------------------------------- */
 
+uint32_t suite_sample(const char *row)
+{
+	uint64_t hash = 14695981039346656037u;
+
+	for (; *row != '\0'; row++)
+		hash = (hash ^ (unsigned char)*row) * 1099511628211u;
+	hash = (hash ^ (hash >> 33)) * 18397679294719823053u;
+	hash = (hash ^ (hash >> 33)) * 14181476777654086739u;
+	return (uint32_t)((hash ^ (hash >> 33)) >> 32);
+}
+
 uint32_t suite_random(uint64_t *state)
 {
 	*state = *state * 6364136223846793005u + 1442695040888963407u;

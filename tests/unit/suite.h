@@ -222,6 +222,9 @@ uint64_t suite_rounds(uint64_t usual, uint64_t full);
 /* The next number of a sequence that starts with *state. */
 uint32_t suite_random(uint64_t *state);
 
+/* The hash of .sample: of 2^32 parts of 1 the first that shows the row (docs/queries.md). */
+uint32_t suite_sample(const char *row);
+
 #define suite_expect_value(table, row, family, qualifier, ts, expected)                            \
 	do {                                                                                       \
 		char *suite_value_ = suite_value(table, row, family, qualifier, ts);               \

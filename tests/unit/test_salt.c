@@ -263,13 +263,9 @@ SUITE_LEVELDB_STORE(test_views_of_shown_keys, 30)
 				  cases[i].rows != NULL ? cases[i].rows : expected);
 	}
 	for (int i = 0; i < 4; i++) { /* a sample has a row from its key's hash on */
-		uint64_t hash = 14695981039346656037u;
-
-		for (const char *byte = rows[i]; *byte != '\0'; byte++)
-			hash = (hash ^ (unsigned char)*byte) * 1099511628211u;
-		hash = (hash & 0xFFFFFFFFu) ^ (hash >> 32);
 		for (int above = 0; above < 2; above++) {
-			sample.number = hash * 1000000000u / 4294967296u + (uint64_t)above;
+			sample.number = suite_sample(rows[i]) * UINT64_C(1000000000) / 4294967296u +
+					(uint64_t)above;
 			text = rows_of(s->table, false, &sample);
 			ck_assert_int_eq(strstr(text, rows[i]) != NULL, above);
 			free(text);
