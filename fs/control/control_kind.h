@@ -49,7 +49,7 @@ struct control_place {
 /* The texts that a control file takes. */
 enum control_form {
 	CONTROL_LINES,	  /* each line */
-	CONTROL_DOCUMENT, /* JSON, complete with its closing brace */
+	CONTROL_DOCUMENT, /* JSON objects, at most one a line, each complete with its brace */
 	CONTROL_WORDS,	  /* complete when no accepted text, with its newline, begins so */
 };
 

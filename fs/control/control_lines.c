@@ -18,7 +18,9 @@ struct lines {
 	size_t len, room;
 	int line; /* number of the pending one, from 1 */
 
-	/* Of a document: the state of the search for its closing brace. */
+	/* Of a document. */
+	bool ended; /* the line has one already */
+	/* The state of the search for its closing brace. */
 	size_t seen;
 	int depth;
 	bool in_string, escaped;
@@ -54,24 +56,22 @@ static bool blank(const char *text, size_t len)
 	return strspn(text, " \t\r\n") >= len;
 }
 
-/* The length of the first complete text; 0: incomplete. Text that is no JSON object, or continues
- * after its brace, counts as complete, and the parser refuses it. */
-static size_t complete_end(struct lines *lines)
+/* May text of that many bytes stand behind a document? Its line ends before another one begins. */
+static bool behind_document(const char *text, size_t len)
+{
+	size_t blanks = strspn(text, " \t\r\n");
+
+	return blanks >= len || (memchr(text, '\n', blanks) && text[blanks] == '{');
+}
+
+/* The length of the first document, as complete_end. */
+static size_t document_end(struct lines *lines)
 {
 	size_t blanks = strspn(lines->pending, " \t\r\n");
-	struct control_place at = {.fs = lines->fs, .node = lines->node};
 
-	if (lines->text->form == CONTROL_WORDS)
-		return pos_of(lines->node, &at.pos) == 0 &&
-				       lines->text->continues(&at, lines->pending, lines->len)
-			       ? 0
-			       : lines->len;
-	if (lines->text->form == CONTROL_LINES) {
-		const char *newline = memchr(lines->pending, '\n', lines->len);
-
-		return newline ? (size_t)(newline - lines->pending) + 1 : 0;
-	}
-	if (blanks < lines->len && lines->pending[blanks] != '{')
+	if (memchr(lines->pending, '\n', blanks))
+		lines->ended = false;
+	if (blanks < lines->len && (lines->ended || lines->pending[blanks] != '{'))
 		return lines->len;
 	while (lines->seen < lines->len) {
 		char c = lines->pending[lines->seen++];
@@ -85,11 +85,31 @@ static size_t complete_end(struct lines *lines)
 		else if (!lines->in_string && (c == '{' || c == '['))
 			lines->depth++;
 		else if (!lines->in_string && (c == '}' || c == ']') && --lines->depth <= 0)
-			return blank(lines->pending + lines->seen, lines->len - lines->seen)
+			return behind_document(lines->pending + lines->seen,
+					       lines->len - lines->seen)
 				       ? lines->seen
 				       : lines->len;
 	}
 	return 0;
+}
+
+/* The length of the first complete text; 0: incomplete. Text that is no JSON object, or continues
+ * in the line of one, counts as complete, and is refused. */
+static size_t complete_end(struct lines *lines)
+{
+	struct control_place at = {.fs = lines->fs, .node = lines->node};
+
+	if (lines->text->form == CONTROL_WORDS)
+		return pos_of(lines->node, &at.pos) == 0 &&
+				       lines->text->continues(&at, lines->pending, lines->len)
+			       ? 0
+			       : lines->len;
+	if (lines->text->form == CONTROL_LINES) {
+		const char *newline = memchr(lines->pending, '\n', lines->len);
+
+		return newline ? (size_t)(newline - lines->pending) + 1 : 0;
+	}
+	return document_end(lines);
 }
 
 /* Applies the first len bytes of pending. */
@@ -98,18 +118,25 @@ static int pending_apply(struct lines *lines, size_t len)
 	struct control_place at = {.fs = lines->fs, .node = lines->node, .line = lines->line};
 	char *text = lines->pending, behind;
 	size_t text_len = len;
+	bool blanks; /* of a document, which are none */
 	int rc;
 
 	if (len > 0 && text[len - 1] == '\n')
 		text_len--;
 	behind = text[text_len];
 	text[text_len] = 0;
+	blanks = lines->text->form == CONTROL_DOCUMENT && blank(text, text_len);
 	rc = pos_of(lines->node, &at.pos);
 	if (rc == 0 && lines->text->form == CONTROL_LINES && memchr(text, 0, text_len))
 		rc = report(lines->fs, lines->node, NULL, lines->line, -EINVAL,
 			    "the line holds a NUL byte");
-	else if (rc == 0 && !(lines->text->form == CONTROL_DOCUMENT && blank(text, text_len)))
+	else if (rc == 0 && lines->ended && !blanks)
+		rc = report(lines->fs, lines->node, NULL, lines->line, -EINVAL,
+			    "an object ended in this line; a newline stands between it and another "
+			    "one");
+	else if (rc == 0 && !blanks)
 		rc = lines->text->apply(&at, text, text_len);
+	lines->ended |= lines->text->form == CONTROL_DOCUMENT && !blanks;
 	text[text_len] = behind;
 	pending_drop(lines, len);
 	return rc;

@@ -173,6 +173,28 @@ fail_with "nothing of it is applied" - 'No such file' stat "$m/before"
 fail_with "nor of what stands behind" - 'No such file' stat "$m/behind"
 check "blanks behind it are none" bash -c "printf '{\"tables\":{\"blanks\":{}}} \n\t\r\n\n' >'$r/schema.json'"
 check "it is applied" rmdir "$m/blanks"
+
+# A line has one object, in whatever writes it comes: the pieces between ^, @ is a newline.
+while IFS='|' read -r file result text; do
+	mkdir "$m/doc"
+	for pieces in "$text" "${text//^/}"; do
+		check_eq "$file, written as $pieces" "$result" "$(call 'fd = os.open(q, os.O_WRONLY)
+for piece in a[1].split("^"):
+    write(fd, piece.replace("@", "\n").encode())
+close(fd)' "$m/$file" "$pieces")"
+		[ "$result" = ok ] || error "and errors says why" "$file:1: .*(text behind|in this line)"
+	done
+	rmdir "$m/doc"
+done <<'END'
+doc/.design|EINVAL|{"segments":["a"]}^{"segments":["b","c"]}
+doc/.design|EINVAL|{"segments":["a"]}^ {"segments":["b","c"]}@
+doc/.design|EINVAL|{"segments":["a"]} ^}
+doc/.design|ok|{"segments":["a"]}^@{"segments":["b","c"]}@
+doc/.design|ok|{"segments":["a"]} @^@^{"segments":["b","c"]}
+doc/.design|ok|{"segments":^["a"]} ^ @^
+.rowfs/schema.json|EINVAL|{"tables":{"doc":{}}}^{"tables":{"doc":{}}}
+.rowfs/schema.json|ok|{"tables":{"doc":{}}}@^{"tables":{"doc":{}}}
+END
 refused "a delimiter that differs where there are rows" 'not empty|Invalid' "$r/schema.json" \
 	"$(mkdir -p "$m/colon/.families/f" "$m/colon/r/f" && echo x >"$m/colon/r/f/q" &&
 		echo '{"tables":{"colon":{"delimiter":"#"}}}')"
