@@ -58,7 +58,7 @@ static int cell_open(struct wcs_table *table, bool raw, struct wcs_address at,
 	rc = at.row.len > wcs_keys_row_max(keys) ? -ENAMETOOLONG : -ENOENT;
 	if (rc == -ENOENT && family_of(table, at.family) != NULL)
 		rc = salt_cell(&table->store->engine, keys, &view, &at, info, made);
-	if (rc == 0)
+	if (rc == 0 && !heat_looks)
 		heat_count_get(table, keys, at.row, began);
 	table_leave(table);
 	return rc;

@@ -18,6 +18,7 @@
 #include "fs/write/retry.h"
 #include "fs/write/writer.h"
 #include "store/chain/views.h"
+#include "store/heat/heat.h"
 
 int lookup_node(struct fs *fs, struct node *dir, const struct spelled *child,
 		const struct wcs_cell_info *info, struct node **node)
@@ -405,9 +406,11 @@ void fs_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	struct fuse_entry_param entry;
 	int rc;
 
+	wcs_heat_look(true);
 	fs_interruptible(req);
 	rc = lookup(fs, fuse_req_ctx(req)->pid, dir, name, &entry);
 	fs_interruptible(NULL);
+	wcs_heat_look(false);
 	if (rc == -ENOENT)
 		report_no_directory(fs, dir, name);
 	lookup_reply(req, report_unreadable(fs, dir, name, rc), &entry);

@@ -15,6 +15,7 @@
 #include "fs/value/value.h"
 #include "fs/write/retry.h"
 #include "fs/write/writer.h"
+#include "store/heat/heat.h"
 
 static bool wants_write(const struct fuse_file_info *fi)
 {
@@ -31,8 +32,10 @@ static int open_value(struct fs *fs, const struct node *node, bool newest,
 	if (node->kind == NODE_DRAFT)
 		return draft_get(fs, node_id(node), info, value);
 	rc = pos_of(node, &pos);
+	wcs_heat_look(true); /* the file counts once */
 	if (rc == 0 && newest && pos.view)
 		rc = attr_newest(fs, node, info);
+	wcs_heat_look(false);
 	if (rc != 0)
 		return rc;
 	if (!newest || pos.view)

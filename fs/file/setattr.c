@@ -11,6 +11,7 @@
 #include "fs/serve/report.h"
 #include "fs/write/retry.h"
 #include "fs/write/writer.h"
+#include "store/heat/heat.h"
 
 /* gone: the answer if the name is gone and no file is open; 0: the attributes. */
 static void attr_reply(fuse_req_t req, struct node *inode, const struct fuse_file_info *fi,
@@ -20,10 +21,12 @@ static void attr_reply(fuse_req_t req, struct node *inode, const struct fuse_fil
 	struct stat st;
 	int rc;
 
+	wcs_heat_look(true);
 	if (inode->flags & NODE_F_VIEW) /* which may read long to find the newest value */
 		fs_interruptible(req);
 	rc = attr_get(fs_of(req), inode, fi ? handle_of(fi) : NULL, &st, &timeout);
 	fs_interruptible(NULL);
+	wcs_heat_look(false);
 	if (rc != 0 && gone != 0)
 		fuse_reply_err(req, gone);
 	else

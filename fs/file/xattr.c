@@ -19,6 +19,7 @@
 #include "fs/serve/report.h"
 #include "fs/write/writer.h"
 #include "lib/times.h"
+#include "store/heat/heat.h"
 
 #define PREFIX "user.rowfs."
 
@@ -177,9 +178,11 @@ void fs_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 	if (strncmp(name, PREFIX, sizeof(PREFIX) - 1) == 0) {
 		const struct node *node = lookup_ino(fs_of(req), ino);
 
+		wcs_heat_look(true);
 		fs_interruptible(req);
 		rc = value_of(node, name, &pos, digits, &value);
 		fs_interruptible(NULL);
+		wcs_heat_look(false);
 		rc = report_unreadable(fs_of(req), node, NULL, rc);
 	} else if (strncmp(name, "user.", 5) == 0 || strncmp(name, "security.", 9) == 0)
 		rc = -ENODATA;

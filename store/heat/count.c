@@ -10,6 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Thread_local bool heat_looks;
+
+void wcs_heat_look(bool looks)
+{
+	heat_looks = looks;
+}
+
 /* The calling thread's shard, locked. */
 static struct heat_shard *shard_lock(struct heat *heat)
 {

@@ -6,7 +6,8 @@
  * cells and value bytes that mutations write, in fixed memory. Once a minute a thread folds the
  * counts into records, which the engine keeps if it is local and takes them, else memory does, in a
  * shorter form and until the store is closed. Not counted are gets of cells that do not exist,
- * wcs_key_get, drops, and requests that the kernel answers from its caches.
+ * wcs_key_get, drops, reads that only look (wcs_heat_look), and requests that the kernel answers
+ * from its caches.
  *
  * Ranges are of stored keys (with their salt), because the store's load lies in their order.
  */
@@ -66,6 +67,9 @@ struct wcs_heat_map {
  */
 int wcs_heat_map(struct wcs_table *table, enum wcs_heat_window window, enum wcs_heat_metric metric,
 		 size_t rows_max, size_t columns_max, struct wcs_heat_map **map);
+/* From true to false, the calling thread's reads are no traffic: a lookup, or attributes. Scans
+ * that it opens meanwhile must be closed before. */
+void wcs_heat_look(bool looks);
 /* Counts a row as read that an uncounted scan gave; raw: row is a stored key. Any thread. */
 void wcs_heat_row(struct wcs_table *table, bool raw, struct wcs_slice row);
 /* Records the counts since the last fold, as the store's thread does every minute. A failed

@@ -14,6 +14,8 @@ int heat_start(struct wcs_store *store);
 /* Folds the last counts and ends the thread. The store may count nothing. */
 void heat_stop(struct wcs_store *store);
 
+extern _Thread_local bool heat_looks; /* this thread's reads are no traffic */
+
 /* When a get or mutation begins, by clock_ns; 0: the store does not count. */
 static inline int64_t heat_begin(const struct wcs_table *table)
 {
@@ -43,7 +45,7 @@ void heat_count_scanned(struct wcs_scan *scan, const struct wcs_keys *keys, stru
 static inline void heat_count_row(struct wcs_scan *scan, const struct wcs_keys *keys,
 				  struct wcs_slice row)
 {
-	if (scan->table->store->heat != NULL)
+	if (scan->table->store->heat != NULL && !heat_looks)
 		heat_count_scanned(scan, keys, row);
 }
 /* The scan is closed. */

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # /.rowfs/keyvis: its names, what its files say of table, window and metric, that nothing there can be
-# changed, tables that come and go, and the option keyvis.
+# changed, tables that come and go, lookups, which count nothing, and the option keyvis.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -146,5 +146,36 @@ check_eq "nor is it listed, as the others are" "0 1" "$(entries "$m/.rowfs" | gr
 fail_with "it is made neither" - "$no" mkdir "$K"
 fail_with "keyvis is on or off" 2 'keyvis=maybe: its value must be on or off' \
 	"$BUILD/rowfs" -o keyvis=maybe "$TMP/none" "$TMP/none.m"
+
+# ---- Lookups ---------------------------------------------------------------------------------
+
+# reads: the rows read in the table look, with all ranges and times.
+reads() {
+	jq '[.metrics[0].matrix.rows[].cols[]] | add' "$K/look/reads.json"
+}
+
+remount
+echo '{"tables":{"look":{"families":{"f":{},"n":{"type":"intsum"},"h":{"type":"inthll"}}}}}' >"$m/.rowfs/schema.json"
+long=$(printf 'x%.0s' {1..300})
+printf '{"key":"%s","families":{"f":{"q":"1"},"n":{"q":1}}}\n' r a#1 a#2 a#3 b#4 "long#$long" >"$TMP/rows"
+check "there are rows to look up" cp "$TMP/rows" "$m/look/.rows"
+mkdir "$m/look/a/2/h"
+echo element >"$m/look/a/2/h/q"
+before=$(reads)
+for view in '' .newest/1/ .from/a/.reverse/ .first/9/ .last/9/ .has/f:q/ .key/.*/ .sample/1/ .at/now/; do
+	for path in a a/2 a/2/f a/2/f/q a/2/f/q@ a/2/f/none a/2/n/q a/2/h/q c "long/${long:0:230}%" "long/${long:0:230}%/${long:230}/f/q"; do
+		for _ in 1 2 3; do
+			stat -- "$m/look/$view$path" >/dev/null 2>&1
+			getfattr -n user.rowfs.kind "$m/look/$view$path" >/dev/null 2>&1
+		done
+	done
+	check_eq "lookups and attributes in ${view:-the table} read no row" "$before" "$(reads)"
+done
+for _ in 1 2 3 4 5; do
+	cat "$m/look/.from/a/a/2/f/q" >/dev/null
+done
+check_eq "five files opened in a view read five" $((before + 5)) "$(reads)"
+cat "$m/look/a/2/f/q" >/dev/null
+check_eq "one outside is another one" $((before + 6)) "$(reads)"
 
 finish

@@ -107,6 +107,10 @@ SUITE_STORES(test_counts_are_exact, 60)
 			heat_get(s, key);
 		}
 		reads[minute] += 100 + heat_scan(s, suite_all);
+		wcs_heat_look(true);
+		heat_get(s, key);
+		heat_scan(s, suite_all);
+		wcs_heat_look(false);
 		heat_tick(s);
 	}
 	map = heat_map(s, WCS_HEAT_6H, WCS_HEAT_READS);
