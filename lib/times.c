@@ -3,6 +3,7 @@
 #include "lib/times.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "lib/names.h"
@@ -160,6 +161,18 @@ int times_parse_any(const char *at, size_t len, int64_t *time, bool *ago)
 	else
 		*ago = times_span(at, len, time);
 	return *ago || names_ts_parse(at, len, time) == 0 ? 0 : times_parse(at, len, time);
+}
+
+bool times_ask(const char *at, size_t len, char *words)
+{
+	char text[TIMES_MAX];
+	int64_t ts;
+
+	if (names_ts_parse(at, len, &ts) != 0 || ts >= TIMES_PLAIN)
+		return false;
+	snprintf(words, TIMES_ASK_MAX, "%.*s is microseconds, %.*s: " TIMES_ASK, (int)len, at,
+		 (int)times_format(ts, 6, text), text);
+	return true;
 }
 
 /* ---- Writing ----------------------------------------------------------------------------- */

@@ -20,6 +20,15 @@ int times_parse(const char *at, size_t len, int64_t *ts);
  * -EINVAL: it is none. */
 int times_parse_any(const char *at, size_t len, int64_t *time, bool *ago);
 
+/* A moment in March 1973, in microseconds and in seconds: a plain number below the first may be
+ * seconds or milliseconds, and one from the second on is a later moment if it is. */
+#define TIMES_PLAIN	    INT64_C(100000000000000)
+#define TIMES_PLAIN_SECONDS INT64_C(100000000)
+#define TIMES_ASK	    "are seconds (add 000000) or milliseconds (add 000) meant?"
+/* Is the text such a number? Then words, of TIMES_ASK_MAX bytes, has its time and TIMES_ASK. */
+#define TIMES_ASK_MAX 128u
+bool times_ask(const char *at, size_t len, char *words);
+
 /* Writes microseconds since 1970, 0 to TIMES_LAST, as an RFC 3339 time in UTC with 6, 3 or 0
  * decimals; further ones are cut. text has room for TIMES_MAX bytes, and gets no NUL. Returns its
  * length. */

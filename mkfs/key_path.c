@@ -37,7 +37,7 @@ char *key_path(struct wcs_slice key, const struct wcs_table_schema *table)
 }
 
 int key_parse(const struct program *program, const char *text, const struct wcs_table_schema *table,
-	      struct wcs_slice *key)
+	      bool remark, struct wcs_slice *key)
 {
 	const struct wcs_keys plain = wcs_keys_plain(table->delimiter);
 	struct wcs_fault fault = {0};
@@ -58,6 +58,8 @@ int key_parse(const struct program *program, const char *text, const struct wcs_
 		return rc == -EINVAL ? program_fail(program, "%s: %s", text, fault.text)
 				     : key_fail_size(program, text, table);
 	}
+	if (remark && fault.text[0])
+		program_fail(program, "%s: %s", text, fault.text);
 	*key = (struct wcs_slice){bytes, len};
 	return PROGRAM_OK;
 }

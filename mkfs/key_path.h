@@ -15,9 +15,10 @@
  * NULL: no memory. */
 char *key_path(struct wcs_slice key, const struct wcs_table_schema *table);
 
-/* The key whose shown form is text, in which a time may have any form of TIME. */
+/* The key whose shown form is text, in which a time may have any form of TIME. remark: asks on
+ * standard error about a number that may be of another unit. */
 int key_parse(const struct program *program, const char *text, const struct wcs_table_schema *table,
-	      struct wcs_slice *key);
+	      bool remark, struct wcs_slice *key);
 
 /* The key of the path TABLE/PATH, where PATH is as of key_path, with a slash behind it or without.
  */

@@ -151,7 +151,7 @@ static int dump_rows(struct dump *dump)
 	}
 	if (dump->prefix_text) {
 		dump->prefix = &dump->key;
-		if (key_parse(&program, dump->prefix_text, tables, &dump->key))
+		if (key_parse(&program, dump->prefix_text, tables, true, &dump->key))
 			return PROGRAM_FAILED;
 	}
 	if (!dump->csv)

@@ -77,7 +77,7 @@ static int path_one(const struct path *path, const char *name, const char *text,
 
 	if (exit_code == PROGRAM_OK)
 		exit_code = path->paths ? key_of_path(&program, text, &table, &key)
-					: key_parse(&program, text, &table, &key);
+					: key_parse(&program, text, &table, print, &key);
 	if (exit_code)
 		return exit_code;
 	out = path->stored  ? path_stored(table.keys, key)

@@ -309,6 +309,8 @@ void fs_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t n
 		    (from.child.kind != NODE_DRAFT || to.child.kind != NODE_DRAFT))
 			emptied_keep(fs, from.dir, &from.child);
 		expire(fs, &from, &to);
+		if (to.child.kind == NODE_VERSION)
+			report_version(fs, new_dir, new_name);
 	}
 	if (rc != -ESTALE)
 		cache_deferred_end(fs, fuse_req_ctx(req)->pid);

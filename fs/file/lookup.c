@@ -282,8 +282,10 @@ static int lookup_view(struct fs *fs, struct node *dir, const char *name, const 
 	}
 	if (rc == 0 && !*node) {
 		if (wcs_chain_crossed(chain) && !wcs_chain_crossed(above))
-			report(fs, dir, name, 0, -EINVAL,
-			       "no row is here: .from is above .to in this chain of views");
+			report_remark(fs, dir, name,
+				      "no row is here: .from is above .to in this chain of views");
+		if (fault.text[0])
+			report_remark(fs, dir, name, fault.text);
 		made = view_new(chain);
 		if (made)
 			*node = nodes_get_view(fs->nodes, &key, NODE_F_VIEW, made);

@@ -291,6 +291,8 @@ static int create(struct fs *fs, pid_t thread, struct node *dir, const char *nam
 	if (rc == 0)
 		rc = open_locked(fs, session, handle, fi->flags, thread);
 	writers_release(fs, dir);
+	if (rc == 0 && child.kind == NODE_VERSION)
+		report_version(fs, dir, name);
 	return rc;
 }
 

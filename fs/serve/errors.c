@@ -178,7 +178,8 @@ static char *lines_remove(struct errors *errors, uid_t user)
 	return text;
 }
 
-void errors_add(struct fs *fs, uid_t user, const char *path, int line, const char *reason)
+static void lines_add(struct fs *fs, uid_t user, const char *path, int line, const char *reason,
+		      bool failed)
 {
 	char *text = line_format(fs_now(), path, line, reason), *old = NULL;
 	struct errors *errors = fs->errors;
@@ -199,9 +200,19 @@ void errors_add(struct fs *fs, uid_t user, const char *path, int line, const cha
 	of->failed = strdup(path);
 	error.number = of->used;
 	errors->lines[errors->kept++] = error;
-	errors->count++;
+	errors->count += failed;
 	pthread_mutex_unlock(&errors->lock);
 	free(old);
+}
+
+void errors_add(struct fs *fs, uid_t user, const char *path, int line, const char *reason)
+{
+	lines_add(fs, user, path, line, reason, true);
+}
+
+void errors_remark(struct fs *fs, uid_t user, const char *path, const char *text)
+{
+	lines_add(fs, user, path, 0, text, false);
 }
 
 void errors_miss(struct fs *fs, uid_t user, const char *path, const char *reason)

@@ -23,6 +23,9 @@ void errors_free(struct errors *errors);
 /* Adds an error of the user; line: of the written text, 0: none. */
 void errors_add(struct fs *fs, uid_t user, const char *path, int line, const char *reason);
 
+/* Adds a line about a request that succeeded; errors_count does not count it. */
+void errors_remark(struct fs *fs, uid_t user, const char *path, const char *text);
+
 /* A lookup of the user did not find that path, which is an error only if the user wanted to make a
  * file below it. It is a line until the user's next error, next miss or errors_found, and none if
  * the user's last error has the same path. */

@@ -11,6 +11,7 @@
 #include "fs/names/spell.h"
 #include "fs/serve/errors.h"
 #include "fs/serve/loop.h"
+#include "lib/times.h"
 #include "lib/utf8.h"
 
 static _Thread_local char *kept;
@@ -48,6 +49,22 @@ int report(struct fs *fs, const struct node *node, const char *name, int line, i
 	if (kept && !kept[0])
 		snprintf(kept, REPORT_MAX, "%s%s\n", number, reason);
 	return error;
+}
+
+void report_remark(struct fs *fs, const struct node *node, const char *name, const char *text)
+{
+	char path[4096];
+
+	spell_path(node, name, path, sizeof(path));
+	errors_remark(fs, loop_user(), path, text);
+}
+
+void report_version(struct fs *fs, const struct node *node, const char *name)
+{
+	char words[TIMES_ASK_MAX];
+
+	if (times_ask(name, strlen(name), words))
+		report_remark(fs, node, name, words);
 }
 
 enum { FAMILIES_MAX = 512 };

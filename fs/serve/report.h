@@ -12,6 +12,12 @@
 int report(struct fs *fs, const struct node *node, const char *name, int line, int error,
 	   const char *format, ...) __attribute__((format(printf, 6, 7)));
 
+/* The request succeeded, but the user may have meant something else: a line, as above. The log
+ * has none, and errors_count does not count it. */
+void report_remark(struct fs *fs, const struct node *node, const char *name, const char *text);
+/* Remarks on the name if it is a version's of a number that may be of another unit. */
+void report_version(struct fs *fs, const struct node *node, const char *name);
+
 enum { REPORT_MAX = 800 };
 
 /* The next report of this thread also goes to text, "LINE: REASON" or "REASON" and a newline; text

@@ -163,8 +163,11 @@ static int rows_export(struct rows *rows, const struct wcs_slice *key, enum wcs_
 		rc = wcs_export_open(rows->table, key, kind, resolved, &rows->exported);
 	wcs_chain_free(resolved);
 	wcs_chain_free(chain);
-	if (fault.text[0])
-		return rows_fail(rows, fault.text);
+	if (fault.text[0] && (rc || !rows->remarked))
+		rows_fail(rows, fault.text);
+	rows->remarked = true;
+	if (rc && fault.text[0])
+		return PROGRAM_FAILED;
 	return rc ? rows_fail_read(rows, rc) : PROGRAM_OK;
 }
 

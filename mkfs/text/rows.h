@@ -14,6 +14,7 @@ struct rows {
 	const char *path;
 	struct wcs_schema *schema;
 	const char *views; /* a chain, set after rows_open; NULL: everything */
+	bool remarked;	   /* the remark on it, if there is one, is printed */
 
 	struct wcs_store *store; /* NULL: a mount */
 	struct wcs_table *table;

@@ -225,8 +225,10 @@ static int parse_time(const struct wcs_view_text *argument, struct wcs_view_step
 		      struct wcs_fault *fault)
 {
 	if (times_parse_any(argument->text.data, argument->text.len, &step->step.time,
-			    &step->step.ago) == 0)
+			    &step->step.ago) == 0) {
+		times_ask(argument->text.data, argument->text.len, fault->text);
 		return 0;
+	}
 	return refuse(fault, 0,
 		      "it is microseconds since 1970, a date, a time like 2024-01-31T10:00:00Z, "
 		      "now, or a span before now like 90s 15m 1h 7d");
@@ -398,7 +400,7 @@ static void name_view(struct wcs_fault *fault, const char *view, size_t len)
 	if (fault->column > 0)
 		snprintf(at, sizeof(at), ", at character %d", fault->column);
 	memcpy(reason, fault->text, sizeof(reason));
-	snprintf(fault->text, sizeof(fault->text), "%.*s: %.140s%s", len < 80 ? (int)len : 80, view,
+	snprintf(fault->text, sizeof(fault->text), "%.*s: %.250s%s", len < 80 ? (int)len : 80, view,
 		 reason, at);
 	fault->column = 0;
 }
@@ -412,23 +414,26 @@ static int take_view(struct wcs_table *table, const char **text, char *buf,
 	struct wcs_slice name = component(text);
 	const struct wcs_view_name *view =
 		*start == '.' ? wcs_view_find(start + 1, name.len - 1) : NULL;
+	struct wcs_fault own = {0};
 	struct wcs_chain *longer;
 	int rc = 0;
 
 	if (!view) {
-		rc = refuse(fault, 0, "there is no such view");
-		fault->column = 0;
+		rc = refuse(&own, 0, "there is no such view");
+		own.column = 0;
 	}
 	if (rc == 0 && view->argument)
-		rc = take_argument(text, view->form == WCS_VIEW_KEY, buf, &argument.text, fault);
+		rc = take_argument(text, view->form == WCS_VIEW_KEY, buf, &argument.text, &own);
 	if (rc == 0)
-		rc = wcs_view_add(table, *chain, view, &argument, &longer, fault);
+		rc = wcs_view_add(table, *chain, view, &argument, &longer, &own);
 	if (rc == 0) {
 		wcs_chain_free(*chain);
 		*chain = longer;
-	} else if (rc == -EINVAL) {
-		name_view(fault, start, (size_t)(*text - start) - ((*text)[-1] == '/'));
 	}
+	if (rc == -EINVAL || own.text[0])
+		name_view(&own, start, (size_t)(*text - start) - ((*text)[-1] == '/'));
+	if (rc != 0 || !fault->text[0])
+		*fault = own;
 	return rc;
 }
 

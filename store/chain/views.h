@@ -58,7 +58,8 @@ const struct wcs_view_name *wcs_view_find(const char *name, size_t len);
 /*
  * Reads an argument (empty where the view takes none). -EINVAL: fault has the reason, and as column
  * the offset in the argument, from 1. -ENAMETOOLONG: over WCS_ARGUMENT_MAX, or a key over its
- * limit. Families are not looked up, and expressions not compiled.
+ * limit. Families are not looked up, and expressions not compiled. 0: fault, empty before, may have
+ * a remark for the user (lib/times.h).
  */
 int wcs_view_parse(const struct wcs_view_name *view, const struct wcs_view_text *argument,
 		   struct wcs_view_step *step, struct wcs_fault *fault);
@@ -70,8 +71,8 @@ int wcs_view_add(struct wcs_table *table, struct wcs_chain *before,
 		 struct wcs_chain **chain, struct wcs_fault *fault);
 
 /* The chain of a text like .from/STC/.newest/1, of views that stand in the table; fault names the
- * view and its argument, and has no column. The caller frees *chain. -EINVAL, and errors as above.
- */
+ * view and its argument, and has no column; so has the first remark. The caller frees *chain.
+ * -EINVAL, and errors as above. */
 int wcs_view_chain(struct wcs_table *table, const char *text, struct wcs_chain **chain,
 		   struct wcs_fault *fault);
 

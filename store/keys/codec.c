@@ -116,6 +116,7 @@ static int time_encode(const struct wcs_keys_segment *segment, struct wcs_slice 
 {
 	bool reverse = segment->codec == WCS_CODEC_REVERSE_TIME, ago;
 	int64_t unit = units[segment->unit].us, us;
+	char words[TIMES_ASK_MAX];
 	uint64_t number;
 
 	if (times_parse_any(shown.data, shown.len, &us, &ago) != 0 || (ago && any == NULL))
@@ -130,6 +131,8 @@ static int time_encode(const struct wcs_keys_segment *segment, struct wcs_slice 
 		return time_refuse(segment, "a time is from 1970 on, and at most", number, fault);
 	*len = reverse ? CODEC_DIGITS : segment->width;
 	times_digits(reverse ? (uint64_t)INT64_MAX - number : number, *len, (char *)bytes);
+	if (any != NULL && times_ask(shown.data, shown.len, words))
+		wcs_fault_set(fault, 0, "%s: %s", segment->name, words);
 	return 0;
 }
 
@@ -237,6 +240,7 @@ int wcs_keys_encode(const struct wcs_keys *keys, size_t segment, struct wcs_slic
 		    struct wcs_fault *fault)
 {
 	unsigned char again[WCS_KEYS_SHOWN_MAX];
+	char words[TIMES_ASK_MAX];
 	const struct wcs_keys_segment *one;
 	size_t again_len;
 	int rc;
@@ -258,8 +262,12 @@ int wcs_keys_encode(const struct wcs_keys *keys, size_t segment, struct wcs_slic
 		return rc;
 	codecs[one->codec].decode(one, (struct wcs_slice){bytes, *len}, again, &again_len);
 	if (wcs_slice_compare(shown, (struct wcs_slice){again, again_len}) != 0)
-		return wcs_fault_set(fault, -EINVAL, "%s: its canonical form is %.*s", one->name,
-				     (int)again_len, (const char *)again);
+		return wcs_fault_set(fault, -EINVAL, "%s: its canonical form is %.*s%s", one->name,
+				     (int)again_len, (const char *)again,
+				     codecs[one->codec].encode == time_encode &&
+						     times_ask(shown.data, shown.len, words)
+					     ? "; " TIMES_ASK
+					     : "");
 	return 0;
 }
 

@@ -88,7 +88,8 @@ struct wcs_keys_any {
  * The bytes of a segment for its shown form, without %XX: for the canonical one, or, if any is not
  * NULL, for each one. bytes has room for shown.len + 19, and must not overlap shown. -EINVAL: not a
  * form that the codec takes; fault (may be NULL) says which it takes, or names the canonical form
- * of a time or number in another.
+ * of a time or number in another. 0, with any: fault has a text if it is a time given as a number
+ * that may be of another unit (lib/times.h).
  */
 int wcs_keys_encode(const struct wcs_keys *keys, size_t segment, struct wcs_slice shown,
 		    struct wcs_keys_any *any, unsigned char *bytes, size_t *len,

@@ -114,6 +114,8 @@ page/x 2026-11-22T21:00:00Z 2026-11-22T21:00:00.000000Z
 page/x 2026-02-30T00:00:00.000000Z time
 page/x 2026-11-22T21:00:00.000000+01:00 2026-11-22T20:00:00.000000Z
 page/x yesterday time
+page/x 1700000000 are seconds .* or milliseconds .* meant
+page/x 1700000000000000 2023-11-14T22:13:20.000000Z$
 EOF
 check "a directory that the codec takes can be made" mkdir -p "$m/pad/8/x"
 check "and holds a row" bash -c "mkdir '$m/pad/8/x/f' && echo 1 >'$m/pad/8/x/f/q'"
@@ -127,6 +129,16 @@ rows day 'me#2026-11-21T00:00:00Z' 'me#2026-11-22T00:00:00Z' 'me#2026-11-23T12:0
 check_eq "a KEY takes each form of TIME" $'me#2026-11-22T00:00:00Z\nme#2026-11-23T12:00:00Z' \
 	"$(cat "$m/day/.from/me#2026-11-22/.keys")"
 check_eq "microseconds, too" $'me#2026-11-23T12:00:00Z' "$(cat "$m/day/me/.from/1795392000000000/.keys")"
+for place in .from/me%23 me/.to/ .prefix/me%23; do
+	check "a number of seconds, too: $place" stat "$m/day/${place}1795392000"
+	error "but the errors ask for its unit" \
+		"/day/${place}1795392000: at: 1795392000 is microseconds, 1970-01-01T00:29:55.392000Z: are seconds .* or milliseconds .* meant\?$"
+done
+lines=$(wc -l <"$m/.rowfs/errors")
+check "other forms are found" stat "$m/day/.from/me#1795392000000000" "$m/day/me/.from/2026-11-22" "$m/day/me/.from/now" "$m/day/.from/17"
+check_eq "and add no line" "$lines" "$(wc -l <"$m/.rowfs/errors")"
+refused "in row JSON only the canonical form" 'Invalid argument' "$m/day/.rows" '{"key":"me#1795392000","families":{"f":{"q":["x"]}}}'
+error "and the errors ask for the unit there" 'canonical form is 1970-01-01T00:29:55Z; are seconds .* or milliseconds .* meant'
 rows day "soon#$(date -u -d '+2 seconds' +%FT%TZ)" "late#$(date -u -d '+1 day' +%FT%TZ)"
 check_eq "and now" "$(cat "$m/day/late/.keys")" "$(cat "$m/day/late/.from/now/.keys")"
 check "which is another one at each lookup" within eval '[ -n "$(cat "$m/day/soon/.to/now/.keys")" ]'

@@ -366,6 +366,33 @@ for tree in "$m" "$m/.versions"; do
 	done
 done
 
+# ---- Numbers that may be of another unit -------------------------------------------------------
+
+# asks NAME NUMBER TIME: the last line of the errors asks for the unit of the version's name.
+asks() {
+	error "$1: the errors ask for the unit" \
+		"/t/row/f/q@/$2: $2 is microseconds, $3: are seconds \(add 000000\) or milliseconds \(add 000\) meant\?$"
+}
+mkdir -p "$h"
+put "$h/1700000000" x
+asks "written" 1700000000 1970-01-01T00:28:20.000000Z
+put "$m/.versions/t/row/f/q@/1700000000000" x
+asks "written below /.versions" 1700000000000 1970-01-20T16:13:20.000000Z
+mv "$h/1700000000" "$h/17"
+asks "renamed" 17 1970-01-01T00:00:00.000017Z
+put "$h/.new" x
+mv "$h/.new" "$h/99999999999999"
+asks "renamed from a draft" 99999999999999 1973-03-03T09:46:39.999999Z
+call 'os.mknod(q)' "$h/18" >"$TMP/made"
+asks "made by mknod" 18 1970-01-01T00:00:00.000018Z
+lines=$(wc -l <"$m/.rowfs/errors")
+for name in 100000000000000 1700000000000000 1970-01-02 1970-01-01T00:00:01Z 17 18; do
+	put "$h/$name" y
+	check_eq "$name is there" y "$(cat "$h/$name")"
+	ls "$h/19" "$h/.none" 2>"$TMP/none"
+done
+check_eq "other times, names that exist, and lookups add no line" "$lines" "$(wc -l <"$m/.rowfs/errors")"
+
 # ---- Going ------------------------------------------------------------------------------------
 
 put "$h/.left" x

@@ -143,6 +143,10 @@ check "loads back, and adds nothing" bash -c "
 # Views.
 check_eq "--view" r,2 "$("$dump" --view .first/1/.newest/1 s t | jq -r '.key // empty')"
 check_eq "in reverse order" r3 "$("$dump" --view .reverse/.first/1 s t | jq -r '.key // empty')"
+check_eq "a time that may be of another unit is asked about, once" \
+	"rowfs-dump: s: table t: .until/1700000000: 1700000000 is microseconds, 1970-01-01T00:28:20.000000Z: are seconds (add 000000) or milliseconds (add 000) meant?" \
+	"$("$dump" --view .reverse/.until/1700000000 s t 2>&1 >/dev/null)"
+check_eq "others are not" "" "$("$dump" --view .since/1970-01-01/.at/now s t 2>&1 >/dev/null)"
 check_eq "as CSV" ',f
 ,b
 r1,new' "$("$dump" --csv --view .columns/f:b/.key/r1 s t)"

@@ -102,6 +102,9 @@ check_eq "KEY may have any form of a time, and leading zeros" "$(printf '%s\n' \
 	web/a/b/2020-01-01T00:00:00.000000Z web/a/b/2019-12-31T23:00:00.500000Z web/a/b/1970-01-01T00:00:00.000017Z)
 ids/a/7" "$("$path" --store s web 'a#b#2020-01-01' 'a#b#2020-01-01T00:00:00.5+01:00' 'a#b#17'
 	"$path" --store s ids 'a|007')"
+check_eq "a number that may be of another unit is asked about" \
+	"rowfs-path: a#b#17: at: 17 is microseconds, 1970-01-01T00:00:00.000017Z: are seconds (add 000000) or milliseconds (add 000) meant?" \
+	"$("$path" --store s web 'a#b#17' 'a#b#1700000000000000' 2>&1 >/dev/null)"
 check_eq "and any bytes behind %=" ids/321/7 "$("$path" --store s ids '%=123|%=0007')"
 now=$(date +%s)
 ago=$("$path" --store s web 'a#b#1h')

@@ -110,6 +110,28 @@ lists "and lists nothing" "$t/.from/b/.to/a"
 check_eq "which is one line of the errors" $((before + 1)) "$(grep -c 'from is above' "$m/.rowfs/errors")"
 check_eq "an empty range is none" "" "$(cat "$t/.from/b/.to/b/.rows")"
 check_eq "and no line" $((before + 1)) "$(grep -c 'from is above' "$m/.rowfs/errors")"
+
+# A time that may be of another unit: PATH NUMBER TIME, with a line of the errors.
+while read -r path number time; do
+	check "$path is found" stat "$t/$path"
+	reason "$path" " /t/$path: $number is microseconds, $time: are seconds \(add 000000\) or milliseconds \(add 000\) meant\?$"
+done <<'END'
+.since/1700000000 1700000000 1970-01-01T00:28:20.000000Z
+.until/1700000000000 1700000000000 1970-01-20T16:13:20.000000Z
+a/.at/17 17 1970-01-01T00:00:00.000017Z
+.newest/1/.since/99999999999999 99999999999999 1973-03-03T09:46:39.999999Z
+.at/0 0 1970-01-01T00:00:00.000000Z
+END
+lines=$(wc -l <"$m/.rowfs/errors")
+errors=$(grep '^rowfs_errors_total' "$m/.rowfs/metrics")
+for time in 100000000000000 1700000000000000 1970-01-01 1970-01-01T00:00Z now 1700000000s 7d; do
+	check "$time is found" stat "$t/.since/$time"
+done
+check_eq "times in microseconds, dates and spans add no line" "$lines" "$(wc -l <"$m/.rowfs/errors")"
+check "another number does" stat "$t/.since/1"
+check_eq "which is one line" $((lines + 1)) "$(wc -l <"$m/.rowfs/errors")"
+check_eq "and no error" "$errors" "$(grep '^rowfs_errors_total' "$m/.rowfs/metrics")"
+
 mkdir "$m/gone/.families/"x{10..59}
 check_eq "a family that goes while it is listed ends no listing" x39,x40,x59 "$(python "$readdir
 some = names() # the first reply has 32 entries, with . and ..
