@@ -69,6 +69,11 @@ static const struct program program = {
 		"Ends with 0, 1 when it failed, 2 for wrong usage.\n",
 };
 
+#define LOAD_OLD                                                                                   \
+	"%" PRIu64 " cells are older than 1973: are their timestamps seconds or milliseconds?"
+#define LOAD_OLD_ONE                                                                               \
+	"%" PRIu64 " cell is older than 1973: is its timestamp seconds or milliseconds?"
+
 struct load {
 	char **argv; /* argc arguments: the options, and the store or directory */
 	int argc;
@@ -373,7 +378,7 @@ static int load_run(struct load *load)
 	int exit_code, rc = -ENOENT;
 	struct mounted mounted = {.root = NULL};
 	struct stat st;
-	uint64_t rows, cells;
+	uint64_t rows, cells, old;
 
 	if (!mounted_is_store(load->path))
 		rc = mounted_find(load->path, &mounted);
@@ -397,8 +402,10 @@ static int load_run(struct load *load)
 		exit_code = program_fail(&program, "%s: not safe on disk: %s", load->path,
 					 load->sink->why);
 	rows = load->sink->rows;
-	cells = load->sink->kind->cells(load->sink);
+	cells = load->sink->kind->cells(load->sink, &old);
 	program_progress_end();
+	if (old > 0)
+		program_fail(&program, old == 1 ? LOAD_OLD_ONE : LOAD_OLD, old);
 	if (exit_code == PROGRAM_OK && (load->file || isatty(STDERR_FILENO) == 1))
 		fprintf(stderr, "%s: %" PRIu64 " row%s, %" PRIu64 " cell%s, %.1f s\n", program.name,
 			rows, rows == 1 ? "" : "s", cells, cells == 1 ? "" : "s",

@@ -198,6 +198,7 @@ int wcs_store_stats(struct wcs_store *store, struct wcs_stats *stats)
 	if (store->engine.local != NULL)
 		rc = store->engine.local->stats(store->engine.db, &found);
 	found.rows_wrong_salt = store->wrong_salt;
+	found.cells_old = store->cells_old;
 	if (rc == 0)
 		*stats = found;
 	return rc;

@@ -198,6 +198,8 @@ const char *wcs_store_engine(const struct wcs_store *store);
 struct wcs_stats {
 	/* Since the store was opened. */
 	uint64_t cells_written;	   /* replacements too; a move counts here and as a delete */
+	uint64_t cells_old;	   /* written with a timestamp from 10^8 to 10^14: before 1973, or
+				    * later in seconds or milliseconds */
 	uint64_t cells_deleted;	   /* also by drops */
 	uint64_t bytes_written;	   /* given to the engine, keys and its own records included */
 	uint64_t value_bytes_read; /* by wcs_value_read and scans */

@@ -4,6 +4,7 @@
  * arguments, takes the table's gate, reserves room for the bytes given, and calls the resolve
  * layer, which may trust the arguments.
  */
+#include "lib/times.h"
 #include "store/heat/heat_count.h"
 #include "store/keys/salt_ranges.h"
 #include "store/policy/aggregate.h"
@@ -94,6 +95,22 @@ static size_t store_batch_good(const struct wcs_table *table, struct wcs_entry *
 	return good;
 }
 
+/* Counts the cells of a mutation whose timestamps may be of another unit: small numbers, such as
+ * versions 1, 2, 3, are not. */
+static void store_count_old(struct wcs_store *store, const struct wcs_mutation *mutation)
+{
+	uint64_t old = 0;
+
+	for (size_t i = 0; i < mutation->write_count; i++) {
+		const struct wcs_write *write = &mutation->writes[i];
+
+		old += (write->kind == WCS_WRITE_SET || write->kind == WCS_WRITE_MERGE) &&
+		       write->ts >= TIMES_PLAIN_SECONDS && write->ts < TIMES_PLAIN;
+	}
+	if (old > 0)
+		atomic_fetch_add_explicit(&store->cells_old, old, memory_order_relaxed);
+}
+
 static int store_mutate(struct wcs_table *table, struct wcs_entry *entries, size_t count,
 			enum room_for what, size_t *applied)
 {
@@ -118,8 +135,10 @@ static int store_mutate(struct wcs_table *table, struct wcs_entry *entries, size
 	}
 	rc = resolve_rows(table, &view, entries, good, what, applied);
 	heat_count_mutations(table, entries, *applied, began);
-	for (size_t i = 0; i < *applied; i++)
+	for (size_t i = 0; i < *applied; i++) {
 		hidden_count_mutation(table, entries[i].mutation);
+		store_count_old(table->store, entries[i].mutation);
+	}
 	for (size_t i = 0; i < good; i++)
 		store_count_writes(table, entries[i].mutation);
 	room_leave(table->store, room);

@@ -355,6 +355,8 @@ static void print_store(const struct wcs_stats *store, const struct wcs_gc_statu
 	const struct metric all[] = {
 		{"rowfs_store_written_cells_total", store->cells_written,
 		 "Cells written to the store."},
+		{"rowfs_store_old_cells_total", store->cells_old,
+		 "Cells written with timestamps before 1973 that may be seconds or milliseconds."},
 		{"rowfs_store_deleted_cells_total", store->cells_deleted,
 		 "Cells deleted from the store, also by drops."},
 		{"rowfs_store_written_bytes_total", store->bytes_written,

@@ -39,8 +39,9 @@ struct sink_kind {
 	int (*finish)(struct sink *sink);
 	/* Returns when all applied lines survive a power cut. A failure sets only why. */
 	int (*sync)(struct sink *sink);
-	/* The number of cells written; into a mount also by other processes. */
-	uint64_t (*cells)(struct sink *sink);
+	/* The number of cells written; *old: with timestamps before 1973 (struct wcs_stats). Into a
+	 * mount also by other processes. */
+	uint64_t (*cells)(struct sink *sink, uint64_t *old);
 	/* Is there such a table? */
 	bool (*has)(struct sink *sink, const char *table);
 	/* Reads the store's schema. A failure sets only why. */

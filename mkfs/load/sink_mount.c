@@ -58,7 +58,7 @@ struct sink_mount {
 	const struct program *program;
 	const struct mounted *mounted; /* rows false: it is a root with tables below it */
 	uint64_t hidden;	       /* the mount's count of hidden writes at the start */
-	uint64_t cells;		       /* and of written cells */
+	uint64_t cells, old;	       /* and of written cells, all and old ones */
 	int dir;		       /* the directory */
 	int rows;		       /* the open .rows; -1: none */
 	uint64_t stream;	       /* lines written into it */
@@ -455,14 +455,20 @@ static int sink_mount_sync(struct sink *sink)
 	return fsync(to->dir) ? sink_fail(sink, -errno, "%s", strerror(errno)) : 0;
 }
 
-static uint64_t sink_mount_cells(struct sink *sink)
+/* A metric's growth since it was before; 0: the mount is gone. */
+static uint64_t sink_mount_since(const struct sink_mount *to, const char *metric, uint64_t before)
+{
+	uint64_t now = mounted_count(to->mounted->root, ".rowfs/metrics", metric);
+
+	return now > before ? now - before : 0;
+}
+
+static uint64_t sink_mount_cells(struct sink *sink, uint64_t *old)
 {
 	const struct sink_mount *to = (const struct sink_mount *)sink;
 
-	uint64_t cells = mounted_count(to->mounted->root, ".rowfs/metrics",
-				       "\nrowfs_store_written_cells_total");
-
-	return cells > to->cells ? cells - to->cells : 0; /* less: the mount is gone */
+	*old = sink_mount_since(to, "\nrowfs_store_old_cells_total", to->old);
+	return sink_mount_since(to, "\nrowfs_store_written_cells_total", to->cells);
 }
 
 /* A directory in a table takes the schema of this table alone. */
@@ -542,7 +548,7 @@ int sink_mount_open(const struct program *program, const struct mounted *mounted
 		rc = sink_mount_rows_open(to, ".rows");
 	if (!rc) {
 		to->hidden = mounted_count(mounted->root, ".rowfs/gc", "\"hidden_writes\"");
-		to->cells = sink_mount_cells(&to->sink);
+		to->cells = sink_mount_cells(&to->sink, &to->old);
 		*sink = &to->sink;
 		return PROGRAM_OK;
 	}

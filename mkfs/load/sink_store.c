@@ -117,12 +117,12 @@ static int sink_store_sync(struct sink *sink)
 	return rc ? sink_fail(sink, rc, "%s", strerror(-rc)) : 0;
 }
 
-static uint64_t sink_store_cells(struct sink *sink)
+static uint64_t sink_store_cells(struct sink *sink, uint64_t *old)
 {
-	struct wcs_stats stats;
+	struct wcs_stats stats = {.cells_written = 0};
 
-	if (wcs_store_stats(((struct sink_store *)sink)->store, &stats))
-		return 0;
+	wcs_store_stats(((struct sink_store *)sink)->store, &stats);
+	*old = stats.cells_old;
 	return stats.cells_written;
 }
 

@@ -31,6 +31,7 @@ struct wcs_store {
 	int64_t created;
 	_Atomic uint64_t hidden;	       /* cells that were hidden when they were written */
 	_Atomic uint64_t wrong_salt;	       /* see struct wcs_stats */
+	_Atomic uint64_t cells_old;	       /* see struct wcs_stats */
 	_Atomic(struct resolve_edits *) edits; /* see resolve.h */
 	_Atomic uint64_t writing;	       /* bytes that calls under way write, see room.c */
 	pthread_mutex_t space_lock;	       /* guards space and space_read */

@@ -262,6 +262,29 @@ csv 3:1 '1 fields, but the header has 2 \(1 line applied' "${ordinary[@]}" < <(p
 fresh
 "$load" s <(lines "$T" "$(row a 1)" '{"key":"b","families":{"f":{"x":["1","2"]},"g":{"y":["3"]}}}') 2>err
 check_eq "it ends with rows, cells and seconds" "rowfs-load: 2 rows, 4 cells, N s" "$(sed 's/[0-9.]* s$/N s/' err)"
+# Timestamps that may be of another unit: they are loaded, and counted.
+one='1 cell is older than 1973: is its timestamp seconds or milliseconds?'
+three='3 cells are older than 1973: are their timestamps seconds or milliseconds?'
+# asks NAME MESSAGE OPTION…: a load of standard input into where, a store or a mount, ends well with the message.
+asks() {
+	local said status=0
+	said=$("$load" "${@:3}" "$where" - 2>&1) || status=$?
+	check_eq "$where, $1: its end" "0 ${2:+rowfs-load: $2}" "$status $said"
+}
+# stamped TS…: a row with these timestamps.
+stamped() {
+	printf '%s\n{"key":"old","families":{"f":{"q":[%s]}}}\n' "$T" "$(printf '{"ts":%s,"value":"x"}\n' "$@" | paste -sd ,)"
+}
+for where in s m; do
+	[ $where = s ] || mount_store s m
+	asks "seconds" "$one" < <(stamped 1700000000 1700000000000000 99999999 17)
+	asks "milliseconds, and others" "$three" < <(stamped 1700000000000 99999999999999 100000000 100000000000000)
+	asks "microseconds, small numbers, and the server's" "" < <(stamped 100000000000001 0 1 18 && row new 1)
+	asks "deletes" "" < <(lines "$T" '{"key":"old","delete":{"f":{"q":[17]}}}')
+	asks "CSV" "$one" --csv t --timestamps < <(printf ',f,\n,a,b\nk,x@1700000000,y@1700000000000000\n')
+	fail_with "$where, a wrong line" 1 "$one" "$load" $where < <(stamped 1700000001 && echo wrong)
+done
+unmount_store m
 check_eq "a put through standard input says nothing" "" "$(lines "$T" "$(row a 1)" | "$load" s 2>&1)"
 mount_store s m
 "$load" m/t <(row c 1) 2>err

@@ -159,7 +159,7 @@ check "which are there" test -d m/t/.families/more
 hidden() {
 	"$load" m <<-END 2>&1
 		{"table":"aged"}
-		{"key":"a","families":{"$1":{"q":["new",{"ts":1000000,"value":"old"}]}}}
+		{"key":"a","families":{"$1":{"q":["new",{"ts":1600000000000000,"value":"old"}]}}}
 	END
 }
 
@@ -212,8 +212,8 @@ check_eq "the same in a store" \
 	"rowfs-load: table aged, family day: 2 cells were written that its policy hides at once" \
 	"$("$load" s 2>&1 <<-END
 		{"table":"aged"}
-		{"key":"a","families":{"day":{"q":["new",{"ts":1000000,"value":"old"}]}}}
-		{"key":"b","families":{"day":{"q":["new",{"ts":1000000,"value":"old"}]}}}
+		{"key":"a","families":{"day":{"q":["new",{"ts":1600000000000000,"value":"old"}]}}}
+		{"key":"b","families":{"day":{"q":["new",{"ts":1600000000000000,"value":"old"}]}}}
 	END
 	)"
 finish

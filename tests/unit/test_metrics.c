@@ -244,6 +244,7 @@ SUITE_TEST(test_now, 10)
 		"rowfs_listing_scans 19",
 		"rowfs_errors_total 16",
 		"rowfs_store_written_cells_total 21",
+		"rowfs_store_old_cells_total 23",
 		"rowfs_store_deleted_cells_total 22",
 		"rowfs_store_written_bytes_total 18446744073709551615",
 		"rowfs_store_read_only 1",
@@ -268,6 +269,7 @@ SUITE_TEST(test_now, 10)
 
 	now.store = (struct wcs_stats){.cells_written = 21,
 				       .cells_deleted = 22,
+				       .cells_old = 23,
 				       .bytes_written = UINT64_MAX,
 				       .failed = true,
 				       .level_count = 2,

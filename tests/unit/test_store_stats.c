@@ -26,6 +26,25 @@ static void set_large(struct suite *s, const char *row)
 	free(bytes);
 }
 
+/* The bounds are one moment of March 1973 in seconds and in microseconds. */
+SUITE_STORES(test_old_cells, 10)
+{
+	static const int64_t old[] = {100000000, 1700000000, 1700000000000, 99999999999999},
+			     others[] = {0,
+					 1,
+					 99999999,
+					 100000000000000,
+					 1700000000000000,
+					 WCS_TS_SERVER};
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		suite_set(s->table, "r", "f", "q", others[i], "v");
+	ck_assert_uint_eq(stats_of(s).cells_old, 0);
+	for (size_t i = 0; i < sizeof(old) / sizeof(old[0]); i++)
+		suite_set(s->table, "r", "f", "q", old[i], "v");
+	ck_assert_uint_eq(stats_of(s).cells_old, sizeof(old) / sizeof(old[0]));
+}
+
 SUITE_LEVELDB_STORE(test_written_and_deleted, 10)
 {
 	struct wcs_stats before, after;
@@ -36,6 +55,7 @@ SUITE_LEVELDB_STORE(test_written_and_deleted, 10)
 	suite_set(s->table, "s", "f", "q", 2, "8");
 	after = stats_of(s);
 	ck_assert_uint_eq(after.cells_written - before.cells_written, 3);
+	ck_assert_uint_eq(after.cells_old, 0);
 	ck_assert_uint_eq(after.cells_deleted, before.cells_deleted);
 	ck_assert_uint_ge(after.bytes_written - before.bytes_written, 8);
 	suite_delete_row(s->table, "r");
