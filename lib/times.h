@@ -3,6 +3,7 @@
 #ifndef FS_TIMES_H
 #define FS_TIMES_H
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,6 +26,11 @@ int times_parse_any(const char *at, size_t len, int64_t *time, bool *ago);
 #define TIMES_PLAIN	    INT64_C(100000000000000)
 #define TIMES_PLAIN_SECONDS INT64_C(100000000)
 #define TIMES_ASK	    "are seconds (add 000000) or milliseconds (add 000) meant?"
+/* The words about a uint64_t of cells between both. */
+#define TIMES_OLD                                                                                  \
+	"%" PRIu64 " cells are older than 1973: are their timestamps seconds or milliseconds?"
+#define TIMES_OLD_ONE                                                                              \
+	"%" PRIu64 " cell is older than 1973: is its timestamp seconds or milliseconds?"
 /* Is the text such a number? Then words, of TIMES_ASK_MAX bytes, has its time and TIMES_ASK. */
 #define TIMES_ASK_MAX 128u
 bool times_ask(const char *at, size_t len, char *words);

@@ -18,6 +18,7 @@
 
 #include "lib/escape.h"
 #include "lib/system/message.h"
+#include "lib/times.h"
 #include "mkfs/load/lines.h"
 #include "mkfs/load/sink.h"
 #include "mkfs/mounted.h"
@@ -68,11 +69,6 @@ static const struct program program = {
 		"  -h, --help     prints this; -V, --version prints the version\n"
 		"Ends with 0, 1 when it failed, 2 for wrong usage.\n",
 };
-
-#define LOAD_OLD                                                                                   \
-	"%" PRIu64 " cells are older than 1973: are their timestamps seconds or milliseconds?"
-#define LOAD_OLD_ONE                                                                               \
-	"%" PRIu64 " cell is older than 1973: is its timestamp seconds or milliseconds?"
 
 struct load {
 	char **argv; /* argc arguments: the options, and the store or directory */
@@ -405,7 +401,7 @@ static int load_run(struct load *load)
 	cells = load->sink->kind->cells(load->sink, &old);
 	program_progress_end();
 	if (old > 0)
-		program_fail(&program, old == 1 ? LOAD_OLD_ONE : LOAD_OLD, old);
+		program_fail(&program, old == 1 ? TIMES_OLD_ONE : TIMES_OLD, old);
 	if (exit_code == PROGRAM_OK && (load->file || isatty(STDERR_FILENO) == 1))
 		fprintf(stderr, "%s: %" PRIu64 " row%s, %" PRIu64 " cell%s, %.1f s\n", program.name,
 			rows, rows == 1 ? "" : "s", cells, cells == 1 ? "" : "s",

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "lib/grow.h"
+#include "lib/times.h"
 
 enum {
 	MUTATION_ROOM = 4,  /* of the first array */
@@ -310,6 +311,19 @@ static bool mutation_has_delete(const struct wcs_mutation *mutation, struct wcs_
 {
 	return bsearch(&wanted, mutation->deletes, mutation->delete_count,
 		       sizeof(*mutation->deletes), mutation_compare_deletes) != NULL;
+}
+
+uint64_t wcs_mutation_old(const struct wcs_mutation *mutation)
+{
+	uint64_t old = 0;
+
+	for (size_t i = 0; i < mutation->write_count; i++) {
+		const struct wcs_write *write = &mutation->writes[i];
+
+		old += (write->kind == WCS_WRITE_SET || write->kind == WCS_WRITE_MERGE) &&
+		       write->ts >= TIMES_PLAIN_SECONDS && write->ts < TIMES_PLAIN;
+	}
+	return old;
 }
 
 bool wcs_mutation_deletes(const struct wcs_mutation *mutation, const char *family,

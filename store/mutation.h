@@ -89,6 +89,9 @@ int wcs_mutation_delete_nothing(struct wcs_mutation *mutation, const char *famil
  * mutation exist. */
 void wcs_mutation_seal(struct wcs_mutation *mutation);
 
+/* The cells that it sets whose timestamps may be of another unit: struct wcs_stats, cells_old. */
+uint64_t wcs_mutation_old(const struct wcs_mutation *mutation);
+
 /* Does this sealed mutation delete the cell? O(log deletes). */
 bool wcs_mutation_deletes(const struct wcs_mutation *mutation, const char *family,
 			  struct wcs_slice qualifier, int64_t ts);

@@ -93,6 +93,8 @@ int wcs_import_row(struct wcs_import *import, struct wcs_slice key, uint64_t lin
 		   struct wcs_fault *fault);
 /* How many rows are applied so far. */
 uint64_t wcs_import_lines(const struct wcs_import *import);
+/* Their cells with timestamps from 10^8 to 10^14 (struct wcs_stats, cells_old). */
+uint64_t wcs_import_old(const struct wcs_import *import);
 void wcs_import_free(struct wcs_import *import);
 
 /*

@@ -4,7 +4,6 @@
  * arguments, takes the table's gate, reserves room for the bytes given, and calls the resolve
  * layer, which may trust the arguments.
  */
-#include "lib/times.h"
 #include "store/heat/heat_count.h"
 #include "store/keys/salt_ranges.h"
 #include "store/policy/aggregate.h"
@@ -95,29 +94,13 @@ static size_t store_batch_good(const struct wcs_table *table, struct wcs_entry *
 	return good;
 }
 
-/* Counts the cells of a mutation whose timestamps may be of another unit: small numbers, such as
- * versions 1, 2, 3, are not. */
-static void store_count_old(struct wcs_store *store, const struct wcs_mutation *mutation)
-{
-	uint64_t old = 0;
-
-	for (size_t i = 0; i < mutation->write_count; i++) {
-		const struct wcs_write *write = &mutation->writes[i];
-
-		old += (write->kind == WCS_WRITE_SET || write->kind == WCS_WRITE_MERGE) &&
-		       write->ts >= TIMES_PLAIN_SECONDS && write->ts < TIMES_PLAIN;
-	}
-	if (old > 0)
-		atomic_fetch_add_explicit(&store->cells_old, old, memory_order_relaxed);
-}
-
 static int store_mutate(struct wcs_table *table, struct wcs_entry *entries, size_t count,
 			enum room_for what, size_t *applied)
 {
 	struct wcs_view view;
 	int rc, wrong = 0, full;
 	int64_t began = heat_begin(table);
-	uint64_t room = 0;
+	uint64_t room = 0, old = 0;
 	size_t good;
 
 	*applied = 0;
@@ -137,8 +120,10 @@ static int store_mutate(struct wcs_table *table, struct wcs_entry *entries, size
 	heat_count_mutations(table, entries, *applied, began);
 	for (size_t i = 0; i < *applied; i++) {
 		hidden_count_mutation(table, entries[i].mutation);
-		store_count_old(table->store, entries[i].mutation);
+		old += wcs_mutation_old(entries[i].mutation);
 	}
+	if (old > 0)
+		atomic_fetch_add_explicit(&table->store->cells_old, old, memory_order_relaxed);
 	for (size_t i = 0; i < good; i++)
 		store_count_writes(table, entries[i].mutation);
 	room_leave(table->store, room);

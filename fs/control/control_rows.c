@@ -8,11 +8,13 @@
  * not stay.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "fs/cache/cache.h"
 #include "fs/control/control_kind.h"
 #include "fs/serve/report.h"
+#include "lib/times.h"
 #include "store/rows.h"
 
 struct rows {
@@ -21,7 +23,21 @@ struct rows {
 	struct wcs_table *table; /* the node's */
 	struct wcs_import *import;
 	uint64_t seen; /* lines applied at the last check of the directory */
+	bool asked;    /* about the unit of timestamps */
 };
+
+/* Asks once about the cells written until then. */
+static void ask_unit(struct rows *rows)
+{
+	uint64_t old = wcs_import_old(rows->import);
+	char text[128];
+
+	if (old == 0 || rows->asked)
+		return;
+	rows->asked = true;
+	snprintf(text, sizeof(text), old == 1 ? TIMES_OLD_ONE : TIMES_OLD, old);
+	report_remark(rows->fs, rows->node, NULL, text);
+}
 
 /* Keeps the directory in memory if its last row is gone. */
 static void keep_directory(const struct rows *rows)
@@ -92,6 +108,7 @@ static int rows_write(void *state, const char *data, size_t len)
 	int rc = wcs_import_write(rows->import, data, len, &fault);
 
 	if (rc != 0) {
+		ask_unit(rows);
 		report(rows->fs, rows->node, NULL, fault.line, rc, "%s", fault.text);
 		keep_at_end(rows);
 	}
@@ -107,6 +124,8 @@ static int rows_end(void *state, bool apply)
 	if (!apply)
 		wcs_import_cancel(rows->import);
 	if (rc != 0)
+		ask_unit(rows);
+	if (rc != 0)
 		report(rows->fs, rows->node, NULL, fault.line, rc, "%s", fault.text);
 	keep_at_end(rows);
 	return rc;
@@ -116,6 +135,7 @@ static void rows_close(void *state)
 {
 	struct rows *rows = state;
 
+	ask_unit(rows);
 	wcs_import_free(rows->import);
 	free(rows);
 }

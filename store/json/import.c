@@ -264,6 +264,11 @@ uint64_t wcs_import_lines(const struct wcs_import *import)
 	return import->applied;
 }
 
+uint64_t wcs_import_old(const struct wcs_import *import)
+{
+	return import->old;
+}
+
 /* ---- Making ------------------------------------------------------------------------------ */
 
 int wcs_import_new(struct wcs_table *table, const struct wcs_import_options *options,

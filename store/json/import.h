@@ -47,7 +47,8 @@ struct wcs_import {
 	size_t len, room;
 	uint64_t line; /* number of the last line, from 1 */
 	uint64_t applied;
-	int rc; /* 0: no error yet */
+	uint64_t old; /* cells of these, see wcs_import_old */
+	int rc;	      /* 0: no error yet */
 	struct wcs_fault fault;
 	struct import_group *filling, *given; /* given: to the thread; NULL: none */
 	struct import_group groups[2];

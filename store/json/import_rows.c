@@ -230,8 +230,11 @@ static void group_clear(struct import_group *group)
 static int import_applied(struct wcs_import *import, struct import_group *group)
 {
 	import->applied += group->applied;
-	for (size_t i = 0; i < group->applied && import->options.applied; i++)
-		import->options.applied(import->options.ctx, group->entries[i].row);
+	for (size_t i = 0; i < group->applied; i++) {
+		import->old += wcs_mutation_old(group->entries[i].mutation);
+		if (import->options.applied)
+			import->options.applied(import->options.ctx, group->entries[i].row);
+	}
 	if (group->rc != 0)
 		import_fail_row(import, group, group->applied);
 	group_clear(group);

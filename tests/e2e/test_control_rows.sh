@@ -268,4 +268,24 @@ check_eq "a dump and a load of it change nothing" "" \
 check "rows that were dropped can be loaded again" bash -c "echo src >'$t/src/.drop' && cat '$TMP/dump' >'$t/.rows'"
 check "to the same" cmp "$TMP/dump" <(cat "$t/.rows")
 
+# ---- Timestamps that may be of another unit ----------------------------------------------------
+
+mkdir -p "$t/old"
+row='{"key":"old","families":{"f":{"q":[{"ts":1700000000,"value":"x"},{"ts":17,"value":"y"}]}}}'
+two='{"key":"old","families":{"f":{"p":[{"ts":1700000000000,"value":"x"},{"ts":100000000,"value":"y"}]}}}'
+check_eq "a row of seconds is taken" ok "$(write "$t/.rows" "$row"$'\n')"
+error "and the errors ask for the unit" '/t/\.rows: 1 cell is older than 1973: is its timestamp seconds or milliseconds\?$'
+check_eq "so is a .row, without a newline" ok "$(write "$t/old/.row" "$two")"
+error "and the errors ask, too" '/t/old/\.row: 2 cells are older than 1973: are their timestamps seconds or milliseconds\?$'
+lines=$(wc -l <"$m/.rowfs/errors")
+check_eq "many lines ask once" "ok $((lines + 1))" \
+	"$(write "$t/.rows" "$row"$'\n'"$two"$'\n') $(wc -l <"$m/.rowfs/errors")"
+error "about all of them" '/t/\.rows: 3 cells are older'
+check_eq "a wrong line behind them is refused" "write EINVAL" "$(write "$t/.rows" "$row"$'\nwrong\n')"
+error "and is the last line of the errors" '/t/\.rows:2: not JSON'
+lines=$(wc -l <"$m/.rowfs/errors")
+check_eq "microseconds and small numbers are taken, without a line" "ok $lines" \
+	"$(write "$t/.rows" '{"key":"old","families":{"f":{"q":["x",{"ts":1700000000000000,"value":"y"},{"ts":1,"value":"z"}]}}}'$'\n') $(
+		wc -l <"$m/.rowfs/errors")"
+
 finish
