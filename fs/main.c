@@ -6,10 +6,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -276,12 +278,39 @@ static int run_in_background(const struct options *options, const char *store,
 	return WEXITSTATUS(status);
 }
 
+static bool has_marker(const char *path)
+{
+	char *marker = NULL;
+	struct stat st;
+	bool found = asprintf(&marker, "%s/ROWFS", path) >= 0 && stat(marker, &st) == 0 &&
+		     S_ISREG(st.st_mode);
+
+	free(marker);
+	return found;
+}
+
+/* Are STORE and MOUNTPOINT exchanged? The second is looked at only if the first is no store: it may
+ * be a mount whose server hangs. */
+static bool is_exchanged(const struct options *options)
+{
+	char *why = NULL;
+	bool exchanged = !has_marker(options->store) && has_marker(options->mountpoint);
+
+	if (exchanged && asprintf(&why, "the store comes first: rowfs %s %s", options->mountpoint,
+				  options->store) >= 0)
+		say(options->mountpoint, why);
+	free(why);
+	return exchanged;
+}
+
 static int prepare_and_run(const struct options *options)
 {
 	char *store, why[CONNECTION_WHY];
 	int status = EXIT_FAILURE, open_mount = mountpoint_fd(options->mountpoint);
 	struct mountpoint mountpoint = {.directory = -1, .parent = -1};
 
+	if (is_exchanged(options))
+		return EXIT_USAGE;
 	if (!options->foreground)
 		descriptors_close_inherited(open_mount);
 	store = realpath(options->store, NULL);
@@ -324,6 +353,7 @@ int main(int argc, char **argv)
 	struct options options;
 	int status;
 
+	signal(SIGPIPE, SIG_DFL); /* as in the other programs; the request loop ignores it */
 	descriptors_open_standard();
 	if (options_parse(argc, argv, &options) != 0)
 		status = EXIT_USAGE;

@@ -57,7 +57,7 @@ struct fsck {
 	bool yes, ask;
 	bool unasked;	 /* neither, for want of a terminal */
 	char *temporary; /* a directory, $TMPDIR of the check */
-	bool failed;	 /* a finding could not be printed */
+	int failed;	 /* errno of a finding that could not be printed; 0: none */
 };
 
 static volatile sig_atomic_t fsck_stopped;
@@ -88,8 +88,8 @@ static void fsck_found(void *ctx, const struct wcs_finding *finding)
 	utf8_print(stdout, finding->what);
 	fputs(finding->done ? "; corrected: " : "", stdout);
 	utf8_print(stdout, finding->done ? finding->done : "");
-	if (putchar('\n') < 0 || ferror(stdout))
-		fsck->failed = true;
+	if ((putchar('\n') < 0 || ferror(stdout)) && fsck->failed == 0)
+		fsck->failed = errno;
 }
 
 static bool fsck_progress(void *ctx, const char *what, uint64_t done, uint64_t total)
@@ -205,8 +205,10 @@ static int fsck_sum(struct fsck *fsck, const struct wcs_check_result *result,
 		printf("; tables, rows and cells were not counted");
 	}
 	printf("\n");
-	if (fflush(stdout) != 0 || fsck->failed) {
-		program_fail(&program, "standard output: %s", strerror(errno));
+	if (fflush(stdout) != 0 && fsck->failed == 0)
+		fsck->failed = errno;
+	if (fsck->failed != 0) {
+		program_fail(&program, "standard output: %s", strerror(fsck->failed));
 		return exit_code | FSCK_FAILED;
 	}
 	return exit_code;
@@ -322,6 +324,7 @@ int main(int argc, char **argv)
 	int option;
 
 	program_begin(&program, argc, argv);
+	signal(SIGPIPE, SIG_IGN); /* it ends what it began to repair, though nobody reads of it */
 	while ((option = message_getopt(argc, argv, "nyhV", options)) != -1) {
 		if (option == 'n')
 			no = true;

@@ -35,19 +35,17 @@ bool mounted_is_store(const char *path)
 	return mounted_has(path, "ROWFS");
 }
 
+static bool mounted_answers(const char *place)
+{
+	return mounted_has(place, ".rowfs/schema.json");
+}
+
 /* The mountpoint of a store; the caller frees it. NULL: none that answers. */
 static char *mounted_place(const char *store)
 {
-	char *resolved = realpath(store, NULL), *place = NULL;
-	FILE *mounts = resolved ? mounts_open() : NULL;
-	struct mounts_entry entry;
+	char *resolved = realpath(store, NULL);
+	char *place = resolved ? mounts_place(resolved, mounted_answers) : NULL;
 
-	while (mounts && !place && mounts_next(mounts, &entry))
-		if (entry.rowfs && strcmp(entry.what, resolved) == 0 &&
-		    mounted_has(entry.where, ".rowfs/schema.json"))
-			place = strdup(entry.where);
-	if (mounts)
-		fclose(mounts);
 	free(resolved);
 	return place;
 }
@@ -74,8 +72,8 @@ int mounted_open_store(const struct program *program, const char *path, const ch
 	word = place ? escape_path(place) : NULL;
 	advice = strrchr(fault.text, ';');
 	if (word && advice)
-		program_fail(program, "%.*s, mounted at %s; try %s %s", (int)(advice - fault.text),
-			     fault.text, place, program->name, word);
+		program_fail(program, "%.*s; try %s %s", (int)(advice - fault.text), fault.text,
+			     program->name, word);
 	else
 		program_fail(program, "%s", fault.text);
 	free(word);

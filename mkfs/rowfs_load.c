@@ -93,8 +93,8 @@ static void load_progress(struct load *load)
 
 	if (load->size > 0)
 		snprintf(of, sizeof(of), " of %" PRIu64, load->size >> 20);
-	program_progress(&program, "%" PRIu64 " rows, %" PRIu64 "%s MiB", load->sink->rows,
-			 load->bytes >> 20, of);
+	program_progress(&program, "%" PRIu64 " row%s, %" PRIu64 "%s MiB", load->sink->rows,
+			 load->sink->rows == 1 ? "" : "s", load->bytes >> 20, of);
 }
 
 /* Prints why with its place and the number of applied lines. column 0: the whole line. */

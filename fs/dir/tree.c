@@ -55,7 +55,7 @@ void fs_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 	if (rc == -EINVAL)
 		rc = -ENOENT;
 	else if (rc == 0 && !node_is_value(child.kind))
-		rc = -EPERM;
+		rc = report(fs, dir, name, 0, -EPERM, "control files cannot be removed");
 	if (rc == 0) {
 		writers_exclude(fs, dir);
 		rc = unlink_file(fs, fuse_req_ctx(req)->pid, base, &child, &pos, &less);
@@ -250,18 +250,27 @@ void fs_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 	fuse_reply_err(req, -rc);
 }
 
+static void refuse_link(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct fs *fs = fs_of(req);
+
+	if (lookup_refuses(req, parent))
+		return;
+	/* An editor that locks files with a link goes on without it. */
+	report_miss(
+		fs, lookup_ino(fs, parent), name,
+		"a store has no links: copy the file, or make a link elsewhere that leads here");
+	fuse_reply_err(req, EPERM);
+}
+
 void fs_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name)
 {
 	(void)target;
-	(void)name;
-	if (!lookup_refuses(req, parent))
-		fuse_reply_err(req, EPERM);
+	refuse_link(req, parent, name);
 }
 
 void fs_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name)
 {
 	(void)ino;
-	(void)name;
-	if (!lookup_refuses(req, parent))
-		fuse_reply_err(req, EPERM);
+	refuse_link(req, parent, name);
 }

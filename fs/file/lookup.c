@@ -57,8 +57,13 @@ int lookup_node(struct fs *fs, struct node *dir, const struct spelled *child,
 
 bool lookup_refuses(fuse_req_t req, fuse_ino_t ino)
 {
-	if (!(lookup_ino(fs_of(req), ino)->flags & NODE_F_VIEW))
+	struct fs *fs = fs_of(req);
+	const struct node *node = lookup_ino(fs, ino);
+
+	if (!(node->flags & NODE_F_VIEW))
 		return false;
+	report(fs, node, NULL, 0, -EROFS,
+	       "a view is read-only: change the row by its path outside of views");
 	fuse_reply_err(req, EROFS);
 	return true;
 }
@@ -414,7 +419,7 @@ void fs_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	fs_interruptible(NULL);
 	wcs_heat_look(false);
 	if (rc == -ENOENT)
-		report_no_directory(fs, dir, name);
+		report_missing(fs, dir, name);
 	lookup_reply(req, report_unreadable(fs, dir, name, rc), &entry);
 }
 

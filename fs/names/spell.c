@@ -91,6 +91,29 @@ bool spell_fixed(enum node_kind dir, size_t i, enum node_kind *kind, const char 
 	return false;
 }
 
+/* Names with a dot that are directories. */
+static const char *const dotted_directories[] = {".families", ".rowfs", ".versions"};
+#define DOTTED_DIRECTORIES (sizeof(dotted_directories) / sizeof(dotted_directories[0]))
+
+const char *spell_dotted(size_t i, const char **where)
+{
+	*where = i == 0 ? "in a table, outside of views" : "at the root of the mount";
+	if (i < DOTTED_DIRECTORIES)
+		return dotted_directories[i];
+	i -= DOTTED_DIRECTORIES;
+	for (const struct fixed *at = fixed; at < fixed + FIXED; at++) {
+		if (at->name[0] != '.' || i-- > 0)
+			continue;
+		*where = !(at->dirs & PREFIX)  ? "in a table, outside of views"
+			 : !(at->dirs & TABLE) ? "in directories of segments"
+			 : !(at->dirs & VIEWED)
+				 ? "in a table and in directories of segments, outside of views"
+				 : "in a table, in directories of segments and in views";
+		return at->name;
+	}
+	return NULL;
+}
+
 static bool families_has(void *ctx, const void *name, size_t len)
 {
 	return wcs_family_exists(ctx, (struct wcs_slice){name, len});

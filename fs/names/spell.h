@@ -74,6 +74,9 @@ void spell_path(const struct node *node, const char *name, char *path, size_t si
 
 /* The i-th listed name that each directory of that kind has, and its kind; false: none. */
 bool spell_fixed(enum node_kind dir, size_t i, enum node_kind *kind, const char **name);
+/* The i-th name with a dot that is no view: of a control file, or of a directory of them; and the
+ * places where it stands, in words. NULL: there are fewer. */
+const char *spell_dotted(size_t i, const char **where);
 /* Can nothing be made or removed in the directory? */
 bool spell_is_fixed(const struct node *dir);
 

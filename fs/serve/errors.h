@@ -26,9 +26,8 @@ void errors_add(struct fs *fs, uid_t user, const char *path, int line, const cha
 /* Adds a line about a request that succeeded; errors_count does not count it. */
 void errors_remark(struct fs *fs, uid_t user, const char *path, const char *text);
 
-/* A lookup of the user did not find that path, which is an error only if the user wanted to make a
- * file below it. It is a line until the user's next error, next miss or errors_found, and none if
- * the user's last error has the same path. */
+/* The user asked for that path in vain, which need not be a mistake. It is a line until the user's
+ * next error, next miss or errors_found, and none if the user's last error has the same path. */
 void errors_miss(struct fs *fs, uid_t user, const char *path, const char *reason);
 
 /* The user made a directory: forgets the last name that a lookup missed. */

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fs/names/pos.h"
 #include "fs/names/spell.h"
 #include "fs/serve/errors.h"
 #include "fs/serve/loop.h"
@@ -67,61 +66,6 @@ void report_version(struct fs *fs, const struct node *node, const char *name)
 		report_remark(fs, node, name, words);
 }
 
-enum { FAMILIES_MAX = 512 };
-
-/* The names of the table's families, as many as fit. */
-static void list_families(struct wcs_table *table, char list[FAMILIES_MAX])
-{
-	char family[WCS_FAMILY_NAME_MAX + 1] = "";
-	size_t used = 0;
-
-	strcpy(list, "(none; mkdir in .families makes one)");
-	while (used < FAMILIES_MAX - 1 && wcs_family_next(table, family, family) == 0)
-		used += (size_t)snprintf(list + used, FAMILIES_MAX - used, "%s%s",
-					 used > 0 ? ", " : "", family);
-}
-
-int report_no_family(struct fs *fs, const struct node *dir, const char *name,
-		     struct wcs_table *table)
-{
-	char list[FAMILIES_MAX];
-
-	list_families(table, list);
-	return report(fs, dir, name, 0, -EPERM,
-		      "cells are files in a family of a row; the families of table %s are: %s",
-		      wcs_table_name(table), list);
-}
-
-#define REPORT_FAMILY                                                                              \
-	"it is a family, and no row can be here; families are in rows, below the segments of "     \
-	"their keys"
-
-void report_no_directory(struct fs *fs, const struct node *dir, const char *name)
-{
-	char path[4096], list[FAMILIES_MAX], reason[768];
-	const struct node *table = node_up(dir, NODE_TABLE);
-	struct spelled child;
-	struct pos pos;
-
-	if ((dir->kind != NODE_TABLE && dir->kind != NODE_PREFIX) || name[0] == '.' ||
-	    (dir->flags & NODE_F_VIEW))
-		return;
-	list_families(table->table, list);
-	if (wcs_table_keys(table->table) && pos_of(dir, &pos) == 0 &&
-	    spell_parse(dir, &pos, name, &child) == -EINVAL && child.fault.text[0])
-		snprintf(reason, sizeof(reason), "%s", child.fault.text);
-	else if (wcs_family_exists(table->table, (struct wcs_slice){name, strlen(name)}))
-		snprintf(reason, sizeof(reason), REPORT_FAMILY);
-	else
-		snprintf(reason, sizeof(reason),
-			 "no row or directory has that name yet (mkdir -p makes one, and with the "
-			 "option autodir none is needed); the families of table %s, which are in "
-			 "rows, are: %s",
-			 wcs_table_name(table->table), list);
-	spell_path(dir, name, path, sizeof(path));
-	errors_miss(fs, loop_user(), path, reason);
-}
-
 int report_protected(struct fs *fs, const struct node *node, const char *name, int line, int error)
 {
 	if (error != -EPERM)
@@ -129,71 +73,6 @@ int report_protected(struct fs *fs, const struct node *node, const char *name, i
 	return report(fs, node, name, line, error,
 		      "the table is protected: its rows, families and policies stay until 0 is "
 		      "written to its .protected");
-}
-
-#define MISSPELLED                                                                                 \
-	"no name is spelled so: %XX, with upper-case digits, stands for / % control bytes, what "  \
-	"is not UTF-8, and nothing else (rowfs(5))"
-
-/* Are there bytes that a name has only as %XX? */
-static bool has_raw_bytes(const char *name)
-{
-	size_t len = strlen(name);
-
-	for (size_t i = 0; i < len; i++)
-		if ((unsigned char)name[i] < 0x20 || name[i] == 0x7f)
-			return true;
-	return utf8_prefix((const unsigned char *)name, len) < len;
-}
-
-/* Why the name has no meaning in that directory; in child if its codec does not take it. */
-static const char *bad_name(const struct node *dir, struct pos *pos, const char *name,
-			    struct spelled *child)
-{
-	const struct wcs_slice bytes = {name, strlen(name)};
-	bool versions = pos->versions;
-
-	pos->versions = false;
-	if (pos->kind == NODE_ROOT)
-		return "a table's name is 1 to 50 of -_.a-zA-Z0-9, not - or . first";
-	if (pos->kind == NODE_FAMILIES)
-		return "a family's name is 1 to 64 of -_.a-zA-Z0-9";
-	if (pos->kind == NODE_HISTORY)
-		return "a version's name is its timestamp in microseconds, or a time like "
-		       "2024-01-31T10:00:00Z, not before 1970; a temporary file's starts with a "
-		       "dot";
-	if (spell_parse(dir, pos, name, child) == 0 && pos->family && versions)
-		return "in /.versions a family has only histories: column q is a directory q@, "
-		       "with its versions in it";
-	if (child->fault.text[0])
-		return child->fault.text;
-	if (bytes.len > NAMES_CHUNK_MAX && !names_is_chunk(name, bytes.len))
-		return "a directory's name of more than 230 bytes is split into directories, which "
-		       "rowfs-path prints";
-	if (has_raw_bytes(name))
-		return "the name has control bytes, or bytes that are not UTF-8, as they are; "
-		       "write them %XX, as shown here";
-	if (!pos->table || pos->family)
-		return MISSPELLED;
-	if (name[0] == '.')
-		return "only control files and views start with a dot, /.rowfs/help has them; that "
-		       "of a key is written %2E";
-	if (memchr(name, pos->delimiter, bytes.len))
-		return "it holds the delimiter, at which keys become paths: a directory for each "
-		       "segment (mkdir -p)";
-	if (wcs_family_exists(pos->table, bytes))
-		return REPORT_FAMILY;
-	return MISSPELLED;
-}
-
-int report_bad_name(struct fs *fs, const struct node *dir, const char *name)
-{
-	struct spelled child;
-	struct pos pos;
-	int rc = pos_of(dir, &pos);
-
-	return rc != 0 ? rc
-		       : report(fs, dir, name, 0, -EINVAL, "%s", bad_name(dir, &pos, name, &child));
 }
 
 const char *report_words(int error)

@@ -28,8 +28,12 @@ void report_keep(char text[REPORT_MAX]);
 int report_no_family(struct fs *fs, const struct node *dir, const char *name,
 		     struct wcs_table *table);
 
-/* A lookup did not find that name. If a directory could have it, lists the table's families. */
-void report_no_directory(struct fs *fs, const struct node *dir, const char *name);
+/* A miss of that child, for that reason; see errors_miss. */
+void report_miss(struct fs *fs, const struct node *dir, const char *name, const char *reason);
+
+/* A lookup did not find that name: says what the user may have meant, where there are words for it.
+ * A misspelt view and one that stands in the wrong place are errors, everything else is a miss. */
+void report_missing(struct fs *fs, const struct node *dir, const char *name);
 
 /* -EPERM: the table is protected. Other errors are not reported. Returns error. */
 int report_protected(struct fs *fs, const struct node *node, const char *name, int line, int error);

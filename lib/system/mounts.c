@@ -75,6 +75,21 @@ int mounts_identify(int fd, struct mounts_id *id)
 	return 0;
 }
 
+char *mounts_place(const char *store, bool (*answers)(const char *place))
+{
+	FILE *mounts = mounts_open();
+	struct mounts_entry entry;
+	char *place = NULL;
+
+	while (mounts && !place && mounts_next(mounts, &entry))
+		if (entry.rowfs && strcmp(entry.what, store) == 0 &&
+		    (!answers || answers(entry.where)))
+			place = strdup(entry.where);
+	if (mounts)
+		fclose(mounts);
+	return place;
+}
+
 pid_t mounts_holder(const char *store)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};

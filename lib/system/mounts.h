@@ -33,6 +33,10 @@ struct mounts_id {
  * hang. 0 or a negative errno. */
 int mounts_identify(int fd, struct mounts_id *id);
 
+/* The mountpoint of a store, an absolute path without links; the caller frees it. answers: which
+ * places count, of several; NULL: all. NULL: none, or no memory. */
+char *mounts_place(const char *store, bool (*answers)(const char *place));
+
 /* The process that has the store open; 0: none; -1: unknown, because the store is unreadable. */
 pid_t mounts_holder(const char *store);
 

@@ -200,8 +200,8 @@ static int csv_rows_header(struct csv_rows *rows)
 	}
 	if (rows->csv.count != rows->column_count)
 		return csv_rows_fail(rows, -EINVAL, field->place,
-				     "%zu fields, but the row before has %zu", rows->csv.count,
-				     rows->column_count);
+				     "%zu field%s, but the row before has %zu", rows->csv.count,
+				     rows->csv.count == 1 ? "" : "s", rows->column_count);
 	rc = csv_rows_names(rows, families);
 	if (rc == 0 && !families) {
 		rows->body = rows->csv.place.line;
@@ -268,8 +268,8 @@ static int csv_rows_row(struct csv_rows *rows)
 
 	if (rows->csv.count != rows->column_count)
 		return csv_rows_fail(rows, -EINVAL, fields[0].place,
-				     "%zu fields, but the header has %zu", rows->csv.count,
-				     rows->column_count);
+				     "%zu field%s, but the header has %zu", rows->csv.count,
+				     rows->csv.count == 1 ? "" : "s", rows->column_count);
 	if (key->len == 0)
 		return csv_rows_fail(rows, -EINVAL, key->place, "the row has no key");
 	if (rows->keys) {

@@ -52,6 +52,11 @@ static void print_sample(const struct wcs_advice *advice)
 	fputc('\n', to);
 }
 
+static const char *print_plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
 void print_table(const struct wcs_advice *advice)
 {
 	const struct advice_stats *stats = advice->stats;
@@ -59,8 +64,9 @@ void print_table(const struct wcs_advice *advice)
 	if (advice->options.json)
 		return;
 	fprintf(advice->options.to,
-		"# table %s: %" PRIu64 " rows, %" PRIu64 " cells, %" PRIu64 " bytes of values; ",
-		advice->schema->name, stats->rows, stats->cells, stats->bytes);
+		"# table %s: %" PRIu64 " row%s, %" PRIu64 " cell%s, %" PRIu64 " byte%s of values; ",
+		advice->schema->name, stats->rows, print_plural(stats->rows), stats->cells,
+		print_plural(stats->cells), stats->bytes, print_plural(stats->bytes));
 	print_sample(advice);
 }
 

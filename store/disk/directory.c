@@ -30,6 +30,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/system/mounts.h"
+
 #define DIRECTORY_PATIENCE 1000 /* ms, for the process that has the lock */
 #define DIRECTORY_TRIES	   50	/* in that time */
 #define LOOK_PARTS	   (DIRECTORY_PART_MEDIUM + 1)
@@ -213,6 +215,16 @@ static int directory_find(const char *path, struct directory *directory, bool da
 /* pid 0: not known. */
 static int directory_busy(const struct directory *directory, pid_t pid, struct wcs_fault *fault)
 {
+	char *place = pid > 0 ? mounts_place(directory->path, NULL) : NULL;
+
+	if (place) {
+		wcs_fault_set(
+			fault, -EBUSY,
+			"%s: in use by process %ld, mounted at %.150s; fusermount3 -u unmounts it",
+			directory_name(directory->path), (long)pid, place);
+		free(place);
+		return -EBUSY;
+	}
 	if (pid > 0)
 		return wcs_fault_set(fault, -EBUSY,
 				     "%s: in use by process %ld; unmount it or end that program",

@@ -88,9 +88,9 @@ check_eq "the first key is coded as the others" "# table rows: 300 rows, 300 cel
 	"$({ rows 'z%.example.com' 1000 1150; rows 'a%.example.net' 1000 1150; } | "$advise" --schema hosts.json - | grep '^#')"
 check_eq "a byte order mark" "rows writes-at-end rows salt-missing" \
 	"$({ printf '\xef\xbb\xbf' && cat times.json; } | "$advise" --json - | rules)"
-check_eq "rows as people write them" "# table rows: 1 rows, 3 cells, 10 bytes of values; all rows were read" \
+check_eq "rows as people write them" "# table rows: 1 row, 3 cells, 10 bytes of values; all rows were read" \
 	"$("$advise" - <<<'{"key":"a","families":{"f":{"q":"x","r":["y",{"ts":1,"value":12345678}]}}}')"
-check_eq "a line without a newline" "# table rows: 1 rows, 1 cells, 1 bytes of values; all rows were read" \
+check_eq "a line without a newline" "# table rows: 1 row, 1 cell, 1 byte of values; all rows were read" \
 	"$(printf '%s' '{"key":"a","families":{"f":{"q":"x"}}}' | "$advise" -)"
 
 check_eq "rows in no order of their keys" "# table rows: 300 rows, 300 cells, 1200 bytes of values; all rows were read; \
@@ -175,7 +175,7 @@ check_eq "in the shown form of a design" 0 "$({
 	seq -f 'ann,h%.0f.example.com' 200
 } | "$advise" --json --schema <(echo '{"tables":{"log":{"keys":{"segments":[{"name":"h","codec":"reverse-domain"}]}}}}') \
 	--csv log --family f --key host - && echo 0)"
-fail_with "a record that is too short" 1 '^rowfs-advise: standard input:3:1: 1 fields, but the header has 2' \
+fail_with "a record that is too short" 1 '^rowfs-advise: standard input:3:1: 1 field, but the header has 2' \
 	bash -c "printf ',f\n,q\na\n' | '$advise' --csv t -"
 fail_with "a quote that does not end" 1 '^rowfs-advise: standard input:3:' \
 	bash -c "printf ',f\n,q\na,\"x' | '$advise' --csv t -"

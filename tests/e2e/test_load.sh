@@ -255,7 +255,7 @@ csv 1:4 'the column has no name' "${ordinary[@]}" < <(printf 'id,\n')
 csv 1:1 'the columns have no field behind the first' "${ordinary[@]}" < <(printf 'id\n')
 csv 3:3 'the row has no key \(1 line applied' "${ordinary[@]}" < <(printf 'a,id\n1,k\n2,\n')
 csv 3:1 '3 fields, but the header has 2 \(1 line applied' "${ordinary[@]}" < <(printf 'a,id\n1,k\n2,l,\n')
-csv 3:1 '1 fields, but the header has 2 \(1 line applied' "${ordinary[@]}" < <(printf 'id,a\nk,1\nl\n')
+csv 3:1 '1 field, but the header has 2 \(1 line applied' "${ordinary[@]}" < <(printf 'id,a\nk,1\nl\n')
 
 # ---- Its end -----------------------------------------------------------------------------------
 

@@ -83,15 +83,16 @@ else
 fi
 
 mount_store s m
-used="$TMP/s: in use by process PID; unmount it or end that program"
+used="$TMP/s: in use by process PID, mounted at $TMP/m; fusermount3 -u unmounts it"
 for program in rowfs-dump rowfs-load; do
-	told "$program: in use by a mount" 1 \
-		"$program: ${used%%;*}, mounted at $TMP/m; try $program $TMP/m" $program s
+	told "$program: in use by a mount" 1 "$program: ${used%;*}; try $program $TMP/m" $program s
 done
 mkdir n
 told "rowfs: in use" 1 "rowfs: $used" rowfs s n
 told "fsck.rowfs: in use" 8 "fsck.rowfs: $used" fsck.rowfs -n s
 told "mkfs.rowfs: in use" 1 "mkfs.rowfs: $used" mkfs.rowfs --force s
+told "rowfs: the store behind the mountpoint" 2 "rowfs: s: the store comes first: rowfs s n" rowfs n s
+told "also where the mountpoint is missing" 2 "rowfs: s: the store comes first: rowfs s none" rowfs none s
 
 # ---- In a mount ------------------------------------------------------------------------------
 
@@ -159,6 +160,113 @@ check "is not a file too many" grep -q 'No space left' .err
 refused "nor by the schema" /.rowfs/schema.json "table more: a store holds at most 1000 tables" \
 	sh -c 'echo "{\"tables\":{\"more\":{}}}" | dd of=m/.rowfs/schema.json' # which looks at close
 check "which is none, either" grep -q 'No space left' .err
+
+# ---- Typical mistakes ------------------------------------------------------------------------
+
+# mistaken: reads rows "ERRNO | CALL | LINE": the call ends with that errno, and the last line of the errors is
+# LINE. A call is a path to look at, or "TEXT > PATH", "mkdir PATH", "rm PATH".
+mistaken() {
+	local want act line
+	while IFS='|' read -r want act line; do
+		act=${act# } act=${act% }
+		case $act in
+		*' > '*) set -- 'write(opened(os.O_WRONLY | os.O_CREAT), a[1].encode() + b"\n")' "m/${act##* > }" "${act% > *}" ;;
+		'mkdir '*) set -- 'os.mkdir(q)' "m/${act#* }" ;;
+		'rm '*) set -- 'os.unlink(q)' "m/${act#* }" ;;
+		*) set -- 'os.stat(q)' "m/$act" ;;
+		esac
+		check_eq "$act" "${want% } ${line# }" "$(call "$@") $(tail -n 1 m/.rowfs/errors | cut -d ' ' -f 2-)"
+	done
+}
+
+unmount_store m
+make_store "$TMP/mistakes" '{"tables":{"t":{"families":{"loc":{},"meta":{},"n":{"type":"intsum"}}},"d":{"delimiter":":"},
+"k":{"keys":{"segments":["id",{"name":"at","codec":"time","unit":"s"}]},"families":{"f":{}}}}}'
+mount_store mistakes m
+mkdir -p m/t/STC/22/{loc,n}
+echo 53.4 >m/t/STC/22/loc/lat
+views="views stand in a table, in directories of segments and in other views"
+near="there is no view or control file of that name; the nearest is"
+number="it is a whole number below 2^64, without leading zeros, at character"
+time="it is microseconds since 1970, a date, a time like 2024-01-31T10:00:00Z, now, or a span before now like 90s 15m 1h 7d, at character 1"
+families="the families of table t, which are in rows, are: loc, meta, n"
+missing="no row or directory has that name yet (mkdir -p makes one, and with the option autodir none is needed); $families"
+delimiter="it holds the delimiter, at which keys become paths: a directory for each segment (mkdir -p)"
+mistaken <<EOF
+ENOENT | t/.newst/1 | /t/.newst: $near .newest/N
+ENOENT | t/.form/STC | /t/.form: $near .from/KEY
+ENOENT | t/STC/.lastt/1 | /t/STC/.lastt: $near .last/N
+ENOENT | t/.first/9/.wehre/loc:lat=1 | /t/.first/9/.wehre: $near .where/F:Q=V
+ENOENT | t/.colums/loc:lat | /t/.colums: $near .column/RE or .columns/F:Q,F,...
+ENOENT | t/.revers | /t/.revers: $near .reverse
+ENOENT | t/.kyes | /t/.kyes: $near .keys
+ENOENT | t/.row | /t/.row: it stands only in directories of segments
+ENOENT | t/.reverse/1 | /t/.reverse/1: no row or directory has that name in this view, and .reverse takes no argument
+ENOENT | t/newest/1 | /t/newest: $missing; a view or control file begins with a dot
+ENOENT | t/STC/.raw | /t/STC/.raw: it stands only in a table, as the first view
+ENOENT | t/.newest/1/.raw | /t/.newest/1/.raw: it stands only in a table, as the first view
+ENOENT | .newest/1/t | /.newest: $views
+ENOENT | t/STC/22/loc/.newest/1/lat | /t/STC/22/loc/.newest: $views
+ENOENT | .versions/t/.since/1h | /.versions/t/.since: /.versions has no views and no control files
+ENOENT | t/.first/1/.drop | /t/.first/1/.drop: it stands only in a table and in directories of segments, outside of views
+EINVAL | t/.newest/one | /t/.newest/one: $number 1
+EINVAL | t/.first/.rows | /t/.first/.rows: $number 1
+EINVAL | t/.first/10k | /t/.first/10k: $number 3
+EINVAL | t/.sample/10% | /t/.sample/10%: it is 1, or 0. and up to 9 digits of which the last is not 0, at character 2
+EINVAL | t/.since/yesterday | /t/.since/yesterday: $time
+EINVAL | t/.since/1hour | /t/.since/1hour: $time
+EINVAL | t/.at/2026-13-01 | /t/.at/2026-13-01: $time
+EINVAL | t/.key/(STC | /t/.key/(STC: missing closing parenthesis, at character 5
+EINVAL | t/.has/lco | /t/.has/lco: there is no family lco
+EINVAL | t/.columns/loc.lat | /t/.columns/loc.lat: there is no family loc.lat
+EINVAL | t/.family/loc:lat | /t/.family/loc:lat: it is a family alone; .columns takes columns, at character 4
+EINVAL | k/.from/a#yesterday | /k/.from/a#yesterday: at: under time it is a time like 2024-01-31T10:00:00Z, at character 3
+EROFS | 1 > t/.newest/1/STC/22/loc/lat | /t/.newest/1/STC/22/loc/lat: a view is read-only: change the row by its path outside of views
+ENOENT | t/STC#22 | /t/STC#22: $delimiter
+EINVAL | mkdir d/STC:22 | /d/STC:22: $delimiter
+ENOENT | t/STC/22/lco/lat | /t/STC/22/lco: $missing
+ENOENT | t/loc/lat | /t/loc: it is a family, and no row can be here; families are in rows, below the segments of their keys
+ENOENT | t/.families/lco/gc | /t/.families/lco: there is no family of that name; the families of table t are: loc, meta, n
+ENOENT | t/.families/loc/policy | /t/.families/loc/policy: the names here are: drop, gc, type
+EPERM | 1 > t/STC/22/lat | /t/STC/22/lat: cells are files in a family of a row; the families of table t are: loc, meta, n
+EINVAL | 1.5 > t/STC/22/n/c | /t/STC/22/n/c:1: not a whole number within 64 bits
+EINVAL | maxage=3w > t/.families/loc/gc | /t/.families/loc/gc:1: a unit must follow the number: ms, s, m, h or d, at character 9
+EINVAL | {"key":"a","families":{"lco":{"q":"v"}}} > t/.rows | /t/.rows:1: family lco: table t does not have it; it has loc, meta, n (0 lines applied before it)
+EINVAL | {"key":"STC","families":{}} > t/STC/22/.rows | /t/STC/22/.rows:1: key: is outside the prefix written to (0 lines applied before it)
+EPERM | rm t/.rows | /t/.rows: control files cannot be removed
+ENOENT | .rowfs/error | /.rowfs/error: the names here are: advice, advice.json, engine, errors, gc, help, keyvis, metrics, schema.json, version
+ENOENT | t/STC/22/loc/lat@/now | /t/STC/22/loc/lat@/now: a version's name is its timestamp in microseconds, or a time like 2024-01-31T10:00:00Z, not before 1970; a temporary file's starts with a dot
+EOF
+mkdir m/-x 2>.err # an error takes the place of the last miss
+wc -l <m/.rowfs/errors >lines
+for name in .git .hg .svn .hidden .directory .Trash .Trash-1000 .DS_Store .xdg-volume-info .nfs .env .snapshot; do
+	for place in m m/t m/t/STC m/t/.first/9 m/.rowfs; do
+		[ ! -e "$place/$name" ] || not_ok "$place/$name" "it is there"
+	done
+done
+check_eq "names that programs look up are no mistakes" "$(cat lines)" "$(wc -l <m/.rowfs/errors)"
+echo x >m/t/STC/22/loc/.newest
+check_eq "a column may have the name of a view" x "$(cat m/t/STC/22/loc/.newest)"
+unmount_store m
+
+# ---- A reader that has left ------------------------------------------------------------------
+
+# unread COMMAND…: runs it with SIGPIPE ignored, and with a pipe that nobody reads; prints its status and message.
+unread() {
+	python 'out, into = os.pipe()
+os.close(out)
+ended = subprocess.run(a, stdout=into, stderr=subprocess.PIPE, restore_signals=False)
+print(ended.returncode, ended.stderr.decode(), end="")' "$@"
+}
+for command in "rowfs-dump s" "rowfs-dump --csv s t" "rowfs-advise s" "rowfs-path t a" "mkfs.rowfs --help" "rowfs --help"; do
+	# shellcheck disable=SC2086 # a program and its arguments
+	check_eq "$command: ends quietly" -13 "$(unread $command | xargs)"
+done
+rm s/ROWFS
+check_eq "fsck.rowfs ends what it began" "9 fsck.rowfs: standard output: Broken pipe" "$(unread fsck.rowfs -y s)"
+check "and its repair is whole" fsck.rowfs -n s
+check_eq "nothing of it is left" "" "$(find . -name 'fsck.rowfs.*')"
+mount_store s m
 
 # ---- Commands to copy ------------------------------------------------------------------------
 

@@ -118,7 +118,8 @@ static void cells_tell(struct cells *cells)
 	for (size_t i = 0; i < cells->lost_count; i++) {
 		const struct cells_lost *lost = &cells->lost[i];
 
-		snprintf(what, sizeof(what), "%" PRIu64 " cells of a %s", lost->count,
+		snprintf(what, sizeof(what), "%" PRIu64 " cell%s of a %s", lost->count,
+			 lost->count == 1 ? "" : "s",
 			 cells->table ? "family that the table does not have"
 				      : "table that no description names");
 		wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE, what, done, "table %s, family %s",

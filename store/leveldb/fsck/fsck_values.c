@@ -241,7 +241,8 @@ static int values_orphans(struct values *v, uint32_t from)
 	char what[64];
 	int rc = may ? values_delete_chunks(v, from, "a chunk that no cell has") : 0;
 
-	snprintf(what, sizeof(what), "%" PRIu64 " chunks that no cell has", v->extra);
+	snprintf(what, sizeof(what), "%" PRIu64 " chunk%s that no cell has", v->extra,
+		 v->extra == 1 ? "" : "s");
 	if (!rc)
 		wcs_fsck_found(v->f->fsck, WCS_FOUND_LEFTOVER, what, may ? LDB_FSCK_RAW : NULL,
 			       "value %" PRIu64, v->id);
