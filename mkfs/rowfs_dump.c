@@ -10,6 +10,7 @@
 #include "lib/system/message.h"
 #include "mkfs/key_path.h"
 #include "mkfs/text/csv_write.h"
+#include "store/chain/views.h"
 #include "store/rows.h"
 
 static const struct program program = {
@@ -24,7 +25,7 @@ static const struct program program = {
 		"  TABLE          prints this table only; DIRECTORY is then the mount's root\n"
 		"  PREFIX         prints the row of this key and those below it, as the directory\n"
 		"                 of that row has them; spelled as in .keys, where %XX is a byte\n"
-		"  --view CHAIN   prints only what these views of TABLE show: .from/A/.newest/1\n"
+		"  --view CHAIN   prints only what this path in TABLE shows: .newest/1/A/.first/1\n"
 		"  --csv          prints one table as the CSV that cbt import and rowfs-load\n"
 		"                 take: a row of families, each named at its first column; one of\n"
 		"                 columns; then rows with the newest values; an empty field is no\n"
@@ -133,6 +134,9 @@ static int dump_rows(struct dump *dump)
 		return program_misuse(&program,
 				      "--view %s: a chain begins with a view, as .first/10",
 				      dump->views);
+	if (dump->prefix_text && dump->views && wcs_view_descends(dump->views))
+		return program_misuse(&program, "%s: --view %s has a directory already",
+				      dump->prefix_text, dump->views);
 	dump->rows->views = dump->views;
 	if (dump->table) {
 		while (count > 0 && strcmp(tables->name, dump->table) != 0) {

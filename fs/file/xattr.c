@@ -20,25 +20,27 @@
 #include "fs/write/writer.h"
 #include "lib/times.h"
 #include "store/heat/heat.h"
+#include "store/keys/keys.h"
 
 #define PREFIX "user.rowfs."
 
 enum { TEXT_MAX = 32 }; /* bytes of a number, a time or a fate, with its NUL */
+enum { VALUE_MAX = WCS_KEYS_TEXT_MAX(WCS_ROW_KEY_MAX) };
 
-/* A letter for each attribute that a kind of node has: kind, table, row key, family, qualifier,
- * stamp, gc. */
+/* A letter for each attribute that a kind of node has: kind, table, row key, bytes of
+ * the stored key, family, qualifier, stamp, gc. */
 static const char *const attributes_of[NODE_KINDS] = {
-	[NODE_TABLE] = "kt",	 [NODE_PREFIX] = "ktr",	  [NODE_FAMILY] = "ktrf",
-	[NODE_HISTORY] = "trfq", [NODE_CELL] = "ktrfqsg", [NODE_VERSION] = "ktrfqsg",
+	[NODE_TABLE] = "kt",	  [NODE_PREFIX] = "ktrb",   [NODE_FAMILY] = "ktrbf",
+	[NODE_HISTORY] = "trbfq", [NODE_CELL] = "ktrbfqsg", [NODE_VERSION] = "ktrbfqsg",
 };
 
 static const struct {
 	const char *name;
 	char letter;
 } attributes[] = {
-	{PREFIX "kind", 'k'},	{PREFIX "table", 't'},	   {PREFIX "key", 'r'},
-	{PREFIX "family", 'f'}, {PREFIX "qualifier", 'q'}, {PREFIX "timestamp", 's'},
-	{PREFIX "gc", 'g'},
+	{PREFIX "kind", 'k'},	   {PREFIX "table", 't'},  {PREFIX "key", 'r'},
+	{PREFIX "stored", 'b'},	   {PREFIX "family", 'f'}, {PREFIX "qualifier", 'q'},
+	{PREFIX "timestamp", 's'}, {PREFIX "gc", 'g'},
 };
 
 /* "row" if the store has a row of exactly this key. */
@@ -109,9 +111,20 @@ static int fate_of(const struct node *node, struct pos *pos, char text[TEXT_MAX]
 	return 0;
 }
 
+/* The row key: in a table with a design as it is shown, else its bytes; or the bytes of the stored
+ * key of its row. */
+static struct wcs_slice key_of(const struct pos *pos, bool stored, char text[VALUE_MAX])
+{
+	if (stored)
+		return wcs_keys_stored(pos->keys, pos_key(pos), (unsigned char *)text);
+	if (!pos->keys)
+		return pos_key(pos);
+	return (struct wcs_slice){text, wcs_keys_show(pos->keys, pos_key(pos), text)};
+}
+
 /* The value borrows from pos and digits. -ENODATA: the node has no such attribute. */
 static int value_of(const struct node *node, const char *name, struct pos *pos,
-		    char digits[TEXT_MAX], struct wcs_slice *value)
+		    char digits[VALUE_MAX], struct wcs_slice *value)
 {
 	const char *text = NULL;
 	size_t i = 0;
@@ -135,7 +148,8 @@ static int value_of(const struct node *node, const char *name, struct pos *pos,
 		text = wcs_table_name(pos->table);
 		break;
 	case 'r':
-		*value = pos_key(pos);
+	case 'b':
+		*value = key_of(pos, attributes[i].letter == 'b', digits);
 		break;
 	case 'f':
 		text = pos->family;
@@ -172,7 +186,7 @@ void fs_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 {
 	struct wcs_slice value = {0};
 	struct pos pos;
-	char digits[TEXT_MAX];
+	char digits[VALUE_MAX];
 	int rc = -EOPNOTSUPP;
 
 	if (strncmp(name, PREFIX, sizeof(PREFIX) - 1) == 0) {

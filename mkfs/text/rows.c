@@ -152,11 +152,17 @@ static int rows_fail_read(const struct rows *rows, int rc)
 static int rows_export(struct rows *rows, const struct wcs_slice *key, enum wcs_export_kind kind)
 {
 	struct wcs_chain *chain = NULL, *resolved = NULL;
+	struct wcs_view_place place;
+	struct wcs_slice below = {place.key, 0};
 	struct wcs_fault fault = {.text = ""};
 	int rc = wcs_table_open(rows->store, rows->name, &rows->table);
 
 	if (!rc && rows->views)
-		rc = wcs_view_chain(rows->table, rows->views, &chain, &fault);
+		rc = wcs_view_chain(rows->table, rows->views, &chain, &place, &fault);
+	if (!rc && rows->views && place.depth > 0) {
+		below.len = place.len;
+		key = &below;
+	}
 	if (!rc)
 		rc = wcs_chain_resolve(rows->table, chain, &resolved);
 	if (!rc)

@@ -405,11 +405,61 @@ static void name_view(struct wcs_fault *fault, const char *view, size_t len)
 	fault->column = 0;
 }
 
+static bool families_has(void *ctx, const void *name, size_t len)
+{
+	return wcs_family_exists(ctx, (struct wcs_slice){name, len});
+}
+
+/* Takes a segment of the text, which may go on in chunks, and adds it to the place. */
+static int take_segment(struct wcs_table *table, const char **text, char *buf,
+			const struct wcs_chain *chain, struct wcs_view_place *place,
+			struct wcs_fault *fault)
+{
+	const struct wcs_keys *keys = wcs_chain_raw(chain) ? NULL : wcs_table_keys(table);
+	const struct names_families families = {families_has, table};
+	unsigned char delimiter = wcs_table_delimiter(table);
+	unsigned char bytes[WCS_ROW_KEY_MAX + WCS_KEYS_SHOWN_MAX];
+	const char *start = *text;
+	struct wcs_slice name;
+	struct wcs_fault own = {0};
+	size_t len, between = place->depth > 0;
+	int rc = take_argument(text, true, buf, &name, &own);
+
+	if (rc == 0 && families_has(table, name.data, name.len))
+		rc = refuse(&own, 0, "it is a family, in which no view stands");
+	if (rc == 0)
+		rc = wcs_keys_name_parse(keys, place->depth, &families, name, bytes, &len, &own);
+	if (rc == -EINVAL && own.text[0] == '\0')
+		refuse(&own, 0, "it is no name of a segment (rowfs(5))");
+	if (rc == 0 && memchr(bytes, delimiter, len))
+		rc = refuse(&own, 0, "it holds the delimiter, at which keys become paths");
+	if (rc == 0 && len + between > sizeof(place->key) - place->len)
+		rc = -ENAMETOOLONG;
+	if (rc == -EINVAL) {
+		own.column = 0;
+		name_view(&own, start, (size_t)(*text - start) - ((*text)[-1] == '/'));
+	}
+	if (rc != 0) {
+		*fault = own;
+		return rc;
+	}
+	if (between)
+		place->key[place->len++] = delimiter;
+	if (len > 0)
+		memcpy(place->key + place->len, bytes, len);
+	place->len += len;
+	place->depth++;
+	return 0;
+}
+
 /* Takes a view of the text, and adds it to the chain. */
 static int take_view(struct wcs_table *table, const char **text, char *buf,
-		     struct wcs_chain **chain, struct wcs_fault *fault)
+		     struct wcs_chain **chain, const struct wcs_view_place *place,
+		     struct wcs_fault *fault)
 {
-	struct wcs_view_text argument = {.delimiter = wcs_table_delimiter(table)};
+	const struct wcs_slice row = {place->key, place->len};
+	struct wcs_view_text argument = {.delimiter = wcs_table_delimiter(table),
+					 .key = place->depth > 0 ? &row : NULL};
 	const char *start = *text;
 	struct wcs_slice name = component(text);
 	const struct wcs_view_name *view =
@@ -418,10 +468,12 @@ static int take_view(struct wcs_table *table, const char **text, char *buf,
 	struct wcs_chain *longer;
 	int rc = 0;
 
-	if (!view) {
+	if (!view)
 		rc = refuse(&own, 0, "there is no such view");
+	else if (view->kind == WCS_STEP_RAW && place->depth > 0)
+		rc = refuse(&own, 0, ".raw must be the first view, in the table");
+	if (rc != 0)
 		own.column = 0;
-	}
 	if (rc == 0 && view->argument)
 		rc = take_argument(text, view->form == WCS_VIEW_KEY, buf, &argument.text, &own);
 	if (rc == 0)
@@ -438,21 +490,40 @@ static int take_view(struct wcs_table *table, const char **text, char *buf,
 }
 
 int wcs_view_chain(struct wcs_table *table, const char *text, struct wcs_chain **chain,
-		   struct wcs_fault *fault)
+		   struct wcs_view_place *place, struct wcs_fault *fault)
 {
 	char *buf = malloc(strlen(text) + 1);
 	struct wcs_chain *made = NULL;
 	int rc = buf ? 0 : -ENOMEM;
 
 	*fault = (struct wcs_fault){0};
+	place->depth = place->len = 0;
 	while (rc == 0 && *text)
-		rc = take_view(table, &text, buf, &made, fault);
+		rc = *text == '.' ? take_view(table, &text, buf, &made, place, fault)
+				  : take_segment(table, &text, buf, made, place, fault);
 	free(buf);
 	if (rc == 0)
 		*chain = made;
 	else
 		wcs_chain_free(made);
 	return rc;
+}
+
+bool wcs_view_descends(const char *text)
+{
+	const struct wcs_view_name *view;
+	struct wcs_slice name;
+
+	while (*text == '.') {
+		name = component(&text);
+		view = wcs_view_find((const char *)name.data + 1, name.len - 1);
+		if (!view || !view->argument)
+			continue;
+		do
+			name = component(&text);
+		while (view->form == WCS_VIEW_KEY && names_is_chunk(name.data, name.len));
+	}
+	return *text != '\0';
 }
 
 /* ---- Keys -------------------------------------------------------------------------------- */

@@ -70,11 +70,20 @@ int wcs_view_add(struct wcs_table *table, struct wcs_chain *before,
 		 const struct wcs_view_name *view, const struct wcs_view_text *argument,
 		 struct wcs_chain **chain, struct wcs_fault *fault);
 
-/* The chain of a text like .from/STC/.newest/1, of views that stand in the table; fault names the
- * view and its argument, and has no column; so has the first remark. The caller frees *chain.
- * -EINVAL, and errors as above. */
+/* A directory of segments. */
+struct wcs_view_place {
+	size_t depth; /* segments; 0: it is the table's */
+	size_t len;   /* bytes of the key */
+	unsigned char key[WCS_ROW_KEY_MAX];
+};
+
+/* The chain and the directory of a text like .from/STC/.newest/1 or .newest/1/STC/.first/1, a path
+ * in the table; fault names the view and its argument, or the segment, and has no column; so
+ * has the first remark. The caller frees *chain. -EINVAL, and errors as above. */
 int wcs_view_chain(struct wcs_table *table, const char *text, struct wcs_chain **chain,
-		   struct wcs_fault *fault);
+		   struct wcs_view_place *place, struct wcs_fault *fault);
+/* Are there segments in such a text? */
+bool wcs_view_descends(const char *text);
 
 /* Spells a row key as KEY below a directory, with the joints of chunks; the caller frees *text.
  * keys: the table's design; NULL: none. -ENOENT: no KEY there names it; -ENOMEM. */

@@ -150,6 +150,7 @@ check_eq "as CSV" ',f
 r1,new' "$("$dump" --csv --view .columns/f:b/.key/r1 s t)"
 fail_with "a wrong argument of a view" 1 '^rowfs-dump: s: table t: \.first/x: it is a whole number' "$dump" --view .first/x s t
 check_eq "of which nothing is printed" '' "$("$dump" --view .first/x s t 2>/dev/null)"
+fail_with "a PREFIX beside directories in the chain" 2 'r1: --view .first/1/r/.last/1 has a directory already' "$dump" --view .first/1/r/.last/1 s t r1
 fail_with "what is no view" 2 'a chain begins with a view' "$dump" --view first/1 s t
 fail_with "a chain of no table" 2 'name the TABLE' "$dump" --view .first/1 s
 fail_with "a family that is missing" 1 '^rowfs-dump: table t: there is no family x' \

@@ -90,6 +90,14 @@ for from in t mnt; do
 		"$(keys $from web 'acme#www.google.com#%=old')"
 	check_eq "a range ($from)" "${day}1T00:00:00Z acme#www.google.com#%=old" \
 		"$(keys --view ".from/acme%23maps.google.com%232020-01-01/.to/b" $from web)"
+	check_eq "a view in a directory in a view ($from)" "${day}2T00:00:00Z" \
+		"$(keys --view .newest/1/acme/.prefix/maps.google.com/.first/1 $from web)"
+	check_eq "the rows of that directory alone ($from)" "${day}2T00:00:00Z ${day}1T00:00:00Z" \
+		"$(keys --view .newest/1/acme/maps.google.com $from web)"
+	check_eq "which .first counts ($from)" 'acme#www.google.com#%=old' "$(keys --view .reverse/acme/.first/1 $from web)"
+	check_eq "in chunks and stored keys ($from)" "acme#com.google.maps#9223372035276852607" \
+		"$(keys --view .raw/acme/com.google.maps/.first/1 $from web)"
+	fail_with "a view that is none there ($from)" 1 'rowfs-dump: .*[.]newst' "$dump" --view .newest/1/acme/.newst/1 $from web
 	fail_with "a prefix that is none ($from)" 1 '^rowfs-dump: a#b#x: at: under reverse-time it is a time like' \
 		"$dump" $from web 'a#b#x'
 	check_eq "--csv has shown keys ($from)" ',f

@@ -16,7 +16,7 @@ attribute() {
 # attributes PATH: NAME=VALUE of all that it has, in one line.
 attributes() {
 	local name
-	for name in family key kind qualifier table timestamp; do
+	for name in family key kind qualifier stored table timestamp; do
 		getfattr --absolute-names -n "user.rowfs.$name" "$1" 2>/dev/null
 	done | sed -n 's/^user\.rowfs\.//p' | paste -sd ' '
 }
@@ -24,7 +24,9 @@ attributes() {
 new_mount '{"version":1,"tables":{
 	"t":{"families":{"f":{},".h":{}}},
 	"u":{"families":{"f":{},".h":{}}},
-	"colon":{"delimiter":":","families":{"f":{}}}}}'
+	"colon":{"delimiter":":","families":{"f":{}}},
+	"hosts":{"families":{"f":{}},"keys":{"salt":{"buckets":16,"segments":1},"segments":["id",
+		{"name":"host","codec":"reverse-domain"},{"name":"at","codec":"pad","width":4}]}}}}'
 
 mkdir -p "$t/a/b/f" "$t/a/b/%2Eh" "$m/colon/x/y/f"
 echo 1 >"$t/a/b/f/q"
@@ -36,22 +38,22 @@ echo 4 >"$m/colon/x/y/f/q"
 # ---- Values ----------------------------------------------------------------------------------
 
 check_eq "a table" 'kind="table" table="t"' "$(attributes "$t")"
-check_eq "a prefix" 'key="a" kind="prefix" table="t"' "$(attributes "$t/a")"
-check_eq "a row" 'key="a#b" kind="row" table="t"' "$(attributes "$t/a/b")"
-check_eq "another delimiter" 'key="x:y" kind="row" table="colon"' "$(attributes "$m/colon/x/y")"
-check_eq "a family" 'family="f" key="a#b" kind="family" table="t"' "$(attributes "$t/a/b/f")"
+check_eq "a prefix" 'key="a" kind="prefix" stored="a" table="t"' "$(attributes "$t/a")"
+check_eq "a row" 'key="a#b" kind="row" stored="a#b" table="t"' "$(attributes "$t/a/b")"
+check_eq "another delimiter" 'key="x:y" kind="row" stored="x:y" table="colon"' "$(attributes "$m/colon/x/y")"
+check_eq "a family" 'family="f" key="a#b" kind="family" stored="a#b" table="t"' "$(attributes "$t/a/b/f")"
 check_eq "a family is not spelled as its directory is" .h "$(attribute family "$t/a/b/%2Eh")"
 check_eq "a column's newest cell" \
-	'family="f" key="a#b" kind="cell" qualifier="q" table="t" timestamp="1700000000000001"' \
+	'family="f" key="a#b" kind="cell" qualifier="q" stored="a#b" table="t" timestamp="1700000000000001"' \
 	"$(attributes "$t/a/b/f/q")"
-check_eq "a version" 'family="f" key="a#b" kind="cell" qualifier="q" table="t" timestamp="5"' \
+check_eq "a version" 'family="f" key="a#b" kind="cell" qualifier="q" stored="a#b" table="t" timestamp="5"' \
 	"$(attributes "$t/a/b/f/q@/5")"
-check_eq "a history" 'family="f" key="a#b" qualifier="q" table="t"' "$(attributes "$t/a/b/f/q@")"
+check_eq "a history" 'family="f" key="a#b" qualifier="q" stored="a#b" table="t"' "$(attributes "$t/a/b/f/q@")"
 check_eq "the same below .versions" "$(attributes "$t/a/b/f/q@/5")" \
 	"$(attributes "$m/.versions/t/a/b/f/q@/5")"
-check_eq "a row that has been made a prefix" 'key="a#c" kind="prefix" table="t"' \
+check_eq "a row that has been made a prefix" 'key="a#c" kind="prefix" stored="a#c" table="t"' \
 	"$(mkdir "$t/a/c" && attributes "$t/a/c")"
-check_eq "and a row by its first cell" 'key="a#c" kind="row" table="t"' \
+check_eq "and a row by its first cell" 'key="a#c" kind="row" stored="a#c" table="t"' \
 	"$(mkdir "$t/a/c/f" && echo x >"$t/a/c/f/q" && attributes "$t/a/c")"
 for path in "$m" "$m/.rowfs" "$m/.rowfs/version" "$t/.families" "$t/.families/f" \
 	"$t/.families/f/gc" "$t/.delimiter" "$m/.versions"; do
@@ -60,6 +62,21 @@ done
 check_eq "none is listed" "" "$(getfattr -R --absolute-names -d -m - "$m" 2>&1)"
 check_eq "getfattr -n prints one of a whole tree" 5 \
 	"$(getfattr -R --absolute-names -n user.rowfs.kind "$t/a/b" 2>/dev/null | grep -c 'rowfs.kind=')"
+
+# 64-bit FNV-1a, its upper half XORed into its lower half, modulo 16.
+salt=$(python 'hash = 0xcbf29ce484222325
+for byte in q.encode():
+    hash = (hash ^ byte) * 0x100000001b3 % 2 ** 64
+print("%02x" % ((hash ^ hash >> 32) % 2 ** 32 % 16))' 'a%b')
+mkdir -p "$m/hosts/a%25b/maps.google.com/7/f"
+echo 1 >"$m/hosts/a%25b/maps.google.com/7/f/q"
+stored="$salt#a%b#com.google.maps#0007"
+check_eq "with a design: the key that is shown, and the one that is stored" \
+	"family=\"f\" key=\"a%25b#maps.google.com#7\" kind=\"cell\" qualifier=\"q\" stored=\"$stored\" table=\"hosts\"" \
+	"$(attributes "$m/hosts/a%25b/maps.google.com/7/f/q" | sed 's/ timestamp=.*//')"
+check_eq "as .keys has it" "$(cat "$m/hosts/.keys")" "$(attribute key "$m/hosts/a%25b/maps.google.com/7")"
+check_eq "below .raw both are the stored one" "$stored $stored" \
+	"$(attribute key "$m/hosts/.raw/$salt/a%25b/com.google.maps/0007") $(attribute stored "$m/hosts/.raw/$salt/a%25b/com.google.maps/0007")"
 
 # ---- Raw bytes -------------------------------------------------------------------------------
 
@@ -169,7 +186,7 @@ check "setting one does not make a version" test "$(find "$t/a/b/f/q@" -type f |
 # ---- Copies ----------------------------------------------------------------------------------
 
 check "cp -a keeps what can be kept" cp -a "$m/.versions/t/a" "$m/.versions/u/a"
-check_eq "and the copy speaks for itself" 'family="f" key="a#b" kind="cell" qualifier="q" table="u" timestamp="5"' \
+check_eq "and the copy speaks for itself" 'family="f" key="a#b" kind="cell" qualifier="q" stored="a#b" table="u" timestamp="5"' \
 	"$(attributes "$m/u/a/b/f/q@/5")"
 rm -r "$m/u/a"
 check "rsync -aX" rsync -aX "$m/.versions/t/a" "$m/.versions/u/"

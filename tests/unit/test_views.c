@@ -313,18 +313,24 @@ SUITE_LEVELDB_STORE(a_chain_as_text, 30)
 		{".raw/.first/1", NULL},
 		{".first/1/.raw", ".raw: .raw must be the first view, in the table"},
 		{".rows", ".rows: there is no such view"},
-		{"from/b", "from: there is no such view"},
+		{".newest/1/k/.first/1", NULL},
+		{"k/%/l", NULL},
+		{".first/1/k/.raw", ".raw: .raw must be the first view, in the table"},
+		{".first/1/a/.last/1", "a: it is a family, in which no view stands"},
+		{".first/1/k#l/.last/1", "k#l: it holds the delimiter, at which keys become paths"},
+		{".first/1/%6B", "%6B: it is no name of a segment (rowfs(5))"},
 		{".from/a/.newest/01/.reverse", ".newest/01: it is a whole number below 2^64, "
 						"without leading zeros, at character 2"},
 		{".from/a%", ".from/a%: " WCS_VIEW_SPLIT ", at character 1"},
 		{".family", ".family: a family's name is 1 to 64 of -_.a-zA-Z0-9, at character 1"},
 	};
+	struct wcs_view_place place;
 	struct wcs_fault fault;
 	struct wcs_chain *chain;
 	char text[4 * 270] = ".from/", *to = text + 6;
 
 	for (size_t i = 0; i < sizeof(chains) / sizeof(chains[0]); i++) {
-		int rc = wcs_view_chain(s->table, chains[i].text, &chain, &fault);
+		int rc = wcs_view_chain(s->table, chains[i].text, &chain, &place, &fault);
 
 		ck_assert_msg(rc == (chains[i].fault ? -EINVAL : 0), "%s: %s", chains[i].text,
 			      fault.text);
@@ -338,6 +344,10 @@ SUITE_LEVELDB_STORE(a_chain_as_text, 30)
 		memcpy(to + 230, "%/", 2);
 	}
 	strcpy(to, "k/.to/l");
-	ck_assert_int_eq(wcs_view_chain(s->table, text, &chain, &fault), 0);
+	ck_assert_int_eq(wcs_view_chain(s->table, text, &chain, &place, &fault), 0);
 	wcs_chain_free(chain);
+	ck_assert_int_eq(wcs_view_chain(s->table, "k/.from/x/%/.first/1", &chain, &place, &fault),
+			 0);
+	wcs_chain_free(chain);
+	ck_assert(place.depth == 2 && place.len == 2 && memcmp(place.key, "k#", 2) == 0);
 }
