@@ -329,14 +329,17 @@ static void forge_seal(struct forge_block block)
 		 wcs_crc_mask(wcs_crc_extend(0, forge_bytes + block.at, block.len + 1)));
 }
 
-/* Of the keys before the last one that have its length: with sequence numbers that keep their
- * order.
+/* Of keys that stand together and have one length, the last one with sequence numbers that keep
+ * their order: of the last keys of the table, if there are two or more, or of those before.
  */
 static void forge_wide(void)
 {
-	struct forge_entry *last = &forge_entries[forge_entry_count - 1], *entry = last;
+	struct forge_entry *last = &forge_entries[forge_entry_count - 1], *entry;
 
-	while (entry-- > forge_entries && entry->key_len == last->key_len) {
+	while (last > forge_entries && last[-1].key_len != last->key_len)
+		last--;
+	forge_need(last > forge_entries, "no two keys of one length");
+	for (entry = last; entry-- > forge_entries && entry->key_len == last->key_len;) {
 		unsigned char *tag = entry->key + last->key_len - 8;
 
 		memcpy(entry->key, last->key, last->key_len);
