@@ -21,6 +21,7 @@ flags=(-std=c11 "$@" "${packages[@]}")
 mapfile -t sources < <(find lib store fs mkfs tests -name '*.c' | sort)
 mapfile -t headers < <(find lib store fs mkfs tests -name '*.h' | sort)
 pages=(man/*.?)
+mkdir "$work/wide"
 mapfile -t scripts < <(grep -rlIE '^#!.*sh$|^# shellcheck shell=' scripts tests demo .ci | sort)
 
 # lint NAME COMMAND…: one check, which succeeds and prints nothing, or else prints what is wrong.
@@ -63,6 +64,22 @@ shell() {
 manual() {
 	! mandoc -T lint "${pages[@]}" 2>&1 |
 		grep -vE 'referenced manual not found|outdated mandoc[.]db'
+}
+
+# Pages as man shows them at 80 columns, and the help of the programs.
+columns() {
+	local file status=0
+	for file in "${pages[@]}"; do
+		mandoc -T ascii -O width=78 "$file" | sed 's/.\x08//g' >"$work/wide/${file##*/}"
+	done
+	for file in "${objects%/*}"/{rowfs,*.rowfs,rowfs-*}; do
+		[ ! -f "$file" ] || "$file" --help >"$work/wide/${file##*/} --help" || status=1
+	done
+	for file in "$work/wide"/*; do
+		awk -v file="${file##*/}" 'length > 80 { print file ": " length " columns: " $0; bad = 1 } END { exit bad }' \
+			"$file" || status=1
+	done
+	return "$status"
 }
 
 headers_alone() {
@@ -183,6 +200,7 @@ lint "rooms: 5 to 15 files, each room in docs/architecture.md" scripts/rooms.py 
 lint "includes: by layer, without a cycle among rooms" scripts/rooms.py includes
 lint "calls: without a cycle among files" scripts/rooms.py calls "$objects"
 lint "manual pages: mandoc" manual
+lint "manual pages and --help: 80 columns" columns
 lint "only fs includes FUSE" only_where "FUSE is fs's alone" \
 	'fuse.*|linux/fuse[.]h' ! -path 'fs/*' ! -path tests/unit/test_metrics.c \
 	! -path tests/unit/mount.h ! -path tests/bench/null.c
