@@ -22,7 +22,7 @@ const char options_usage[] =
 	"\n"
 	"  -f             stays in the foreground, and logs to standard error\n"
 	"  -d             the same, and logs every request\n"
-	"  --status       lists mounted stores, their mountpoints and processes\n"
+	"  --status       lists mounted stores: mountpoints, processes, versions\n"
 	"  -h, --help     prints this\n"
 	"  -V, --version  prints the version\n"
 	"\n"

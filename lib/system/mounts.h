@@ -8,12 +8,15 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+enum { MOUNTS_PATIENCE = 2000 }; /* milliseconds */
+
 struct mounts_entry {
 	const char *what;  /* of rowfs: the store; with drop_privileges the name that mount.fuse3
 			      gave it */
 	const char *where; /* the mountpoint */
 	bool rowfs;
-	unsigned number; /* of its connection, the device's minor number */
+	unsigned number;     /* of its connection, the device's minor number */
+	const char *options; /* of the filesystem: user_id=N,group_id=N,... */
 };
 
 /* Opens the list of all mounts; NULL: no /proc. The caller closes it. */
@@ -43,8 +46,9 @@ pid_t mounts_holder(const char *store);
 /* Was the process killed, although threads of it may be left? False if there is none. */
 bool mounts_dying(pid_t process);
 
-/* Prints a line for each mount of rowfs: store, mountpoint and process, with tabs between them. 0,
- * or a negative errno. */
+/* Prints a line for each mount of rowfs: store, mountpoint, process and, of one that is served, the
+ * version of its program, with tabs between them. A server that hangs delays this by
+ * MOUNTS_PATIENCE. 0, or a negative errno. */
 int mounts_print(FILE *to);
 
 #endif

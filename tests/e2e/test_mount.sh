@@ -129,8 +129,12 @@ check "works next to it" mkdir n/x
 ours() {
 	"$rowfs" --status | grep -F "$TMP/" | sort
 }
-check_eq "--status lists both: store, mountpoint, process" \
-	"$(printf "$TMP/%s\t$TMP/%s\t%s\n" 'other#1' n "$(server)" s m "$pid")" "$(ours)"
+version=$("$rowfs" --version | cut -d ' ' -f 2)
+check_eq "--status lists both: store, mountpoint, process, version" \
+	"$(printf "$TMP/%s\t$TMP/%s\t%s\t$version\n" 'other#1' n "$(server)" s m "$pid")" "$(ours)"
+kill -STOP "$pid"
+check_eq "of one that does not answer no version, and it does not wait for that" "$TMP/s	$TMP/m	$pid	?" "$(ours | grep "/s	")"
+kill -CONT "$pid"
 check "is unmounted" within fusermount3 -u n
 yields "fusermount3 -u, behind which --status lists none" "" 'ours' unmount m
 check "it is unmounted" not_mounted m

@@ -94,6 +94,8 @@ fail_with "allow_other is for those whom /etc/fuse.conf allows it" 1 user_allow_
 as_root() {
 	fail_with "root cannot look inside" - 'Permission denied' ls "$m"
 	fail_with "nor read" - 'Permission denied' cat "$m/t/a/b/f/q"
+	check_eq "but --status tells root which version serves" "$("$BUILD/rowfs" --version)" \
+		"rowfs $("$BUILD/rowfs" --status | awk -F '\t' -v place="$m" '$2 == place { print $4 }')"
 	fail_with "nor can another user" - 'Permission denied' \
 		setpriv --reuid=1 --regid=1 --clear-groups ls "$m"
 	fail_with "who cannot unmount it, either" - 'not permitted|only root|not found|Permission' \
