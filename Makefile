@@ -13,6 +13,8 @@ VERSION := 0.1.0
 PREFIX ?= /usr/local
 # Where systemd looks for units.
 UNITDIR ?= $(PREFIX)/lib/systemd/system
+# Where zsh looks for completion.
+ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
 BUILD  ?= build
 OBJ    := $(BUILD)/obj
 
@@ -324,21 +326,22 @@ uninstall: ## removes what install installed
 	rm -f $(foreach p,$(PROGRAMS),"$(DESTDIR)$(PREFIX)/bin/$(notdir $(p))")
 	rm -f $(foreach p,$(MAN_PAGES),"$(DESTDIR)$(PREFIX)/$(call man_place,$(p))")
 
-# The unit for systemd, and what bash completes.
+# The unit for systemd, and completion for bash and zsh.
 COMPLETIONS = "$(DESTDIR)$(PREFIX)/share/bash-completion/completions"
 INSTALLED   = $(notdir $(PROGRAMS))
 install: install-contrib
 uninstall: uninstall-contrib
 
 install-contrib:
-	install -d "$(DESTDIR)$(UNITDIR)" $(COMPLETIONS)
+	install -d "$(DESTDIR)$(UNITDIR)" "$(DESTDIR)$(ZSHDIR)" $(COMPLETIONS)
 	sed 's|/usr/bin/|$(PREFIX)/bin/|' contrib/rowfs@.service | \
 		install -m 644 /dev/stdin "$(DESTDIR)$(UNITDIR)/rowfs@.service"
+	install -m 644 contrib/_rowfs "$(DESTDIR)$(ZSHDIR)/_rowfs"
 	install -m 644 contrib/rowfs.bash $(COMPLETIONS)/rowfs
 	for program in $(filter-out rowfs,$(INSTALLED)); do ln -sf rowfs $(COMPLETIONS)/$$program || exit; done
 
 uninstall-contrib:
-	rm -f "$(DESTDIR)$(UNITDIR)/rowfs@.service" $(foreach p,$(INSTALLED),$(COMPLETIONS)/$(p))
+	rm -f "$(DESTDIR)$(UNITDIR)/rowfs@.service" "$(DESTDIR)$(ZSHDIR)/_rowfs" $(foreach p,$(INSTALLED),$(COMPLETIONS)/$(p))
 
 deb: ## makes the Debian package, in build/
 	scripts/deps.sh build deb

@@ -176,13 +176,19 @@ _rowfs_has() {
 	[ -e "${at:-.}/$2" ]
 }
 
-# Completes T/. to the views and control files, and shows the form of an argument behind T/.VIEW/ and of
+# Completes T/. to the views and control files, a mount's root and a dot to .rowfs/ and .versions/, and shows the form of an argument behind T/.VIEW/ and of
 # a policy behind T/.families/F/explain/, which is not listed. Any other word is completed as before.
 _rowfs_views() {
 	local word=${COMP_WORDS[COMP_CWORD]} directory=. name form i
 	COMPREPLY=()
 	[[ $word != */* ]] || directory=${word%/*}/
 	name=${word##*/}
+	if [[ $name == .* ]] && _rowfs_has "$directory" .rowfs/version; then # a mount's root
+		for form in .rowfs/ .versions/; do
+			[[ $form != "$name"* ]] || COMPREPLY+=("${word%"$name"}$form")
+		done
+		compopt -o nospace 2>/dev/null
+	fi
 	if [[ $name == .* ]] && _rowfs_has "$directory" .splits; then
 		[[ $word == */* ]] || directory=
 		for form in "${_rowfs_forms[@]}" .rows .keys .count .splits .changes .design; do
@@ -205,7 +211,7 @@ _rowfs_views() {
 		compopt -o nospace 2>/dev/null
 	elif [[ -z $name && $directory =~ [.]families/[^/]+/explain/$ ]] && _rowfs_has "$directory.." gc; then
 		COMPREPLY=(never maxversions=N maxage=Nd)
-	else
+	elif ((${#COMPREPLY[@]} == 0)); then
 		for ((i = 0; i < ${#_rowfs_former[@]}; i += 2)); do
 			[[ ${_rowfs_former[i]} != "$1" ]] || "${_rowfs_former[i + 1]}" "$@"
 		done

@@ -67,6 +67,7 @@ tests() {
 	need libxml2-utils command -v xmllint
 	need tidy command -v tidy
 	need xz-utils command -v xz # for tests/fixtures/
+	need zsh command -v zsh
 }
 
 # The programs of docs/programs.md that the other purposes do not install.

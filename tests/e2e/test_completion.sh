@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Bash completion on the command lines of the programs: a line is cut into words as bash cuts them,
-# its function is called, and its answers are compared.
+# Completion of bash and zsh on the command lines of the programs. Bash: a line is cut into words as bash cuts
+# them, its function is called, and its answers are compared. zsh: a terminal, its matches and its line.
 
 . "$(dirname "$0")/lib.sh"
+export COMPLETION=${COMPLETION:-$LIB_DIR/../../contrib/rowfs.bash}
 # shellcheck source=contrib/rowfs.bash
-. "${COMPLETION:-$LIB_DIR/../../contrib/rowfs.bash}"
+. "$COMPLETION"
 
 cd "$TMP" || exit 1
 mkdir -p fleet.db fleet.old mnt "a b" other/below
@@ -140,13 +141,107 @@ is 'maxage=Nd|maxversions=N|never' cat "$t/.families/f/explain/"
 is '' cat "$t/.families/f/explain/never"
 is '' cat "a b/.families/f/ex"
 is '' ls 'a\ b/m\ n/.f'
+for command in cd ls cat; do
+	is 'a\ b/m\ n/.rowfs/|a\ b/m\ n/.versions/' "$command" 'a\ b/m\ n/.'
+	is 'a\ b/m\ n/.versions/' "$command" 'a\ b/m\ n/.ver'
+done
+is '' ls './.r'
+is '' ls 'a\ b/.r'
+check_eq "in the root itself" .rowfs/ "$(cd "a b/m n" && completed ls .r)"
 is '' ls './.f'
 # shellcheck disable=SC2016 # awk's
 check_eq "the completion has the views of the page, and no other" \
 	"$(sed -n 's/^[.]It Pa \([.][a-z]*\).* Ta .*/\1/p' "$LIB_DIR/../../man/rowfs.5" | sort)" \
 	"$(completed cd "$t/." | tr '|' '\n' | sed 's,.*/\([.][a-z]*\)/$,\1,' | sort)"
+
+# ---- zsh -----------------------------------------------------------------------------------------
+
+# An interactive zsh completes each line of its arguments, and prints the matches, sorted, with | between them,
+# a tab, and the line that it made. In messages it has no match.
+cat >zcompleted.py <<'PYTHON'
+import os, pty, sys
+setup = r"""
+fpath=('%s' $fpath); autoload -Uz compinit; compinit -u -D; zstyle ':completion:*:*' format '<%%d>'
+unsetopt prompt_cr prompt_sp beep; setopt no_list_ambiguous; LISTMAX=0; PS1= PS2= RPS1=
+compadd() {
+	if ((${@[(I)-[OAD]]})); then builtin compadd "$@"; return; fi
+	local -a hits; builtin compadd -O hits "$@"; found+=("${hits[@]}")
+	[[ ${@[(I)-x]} -eq 0 ]] || found+=("${@[$@[(I)-x]+1]}")
+	builtin compadd "$@"
+}
+show() {
+	local -aU sorted=("${(@o)found}")
+	print -r -- "${(j:|:)sorted}"$'\t'"$BUFFER" >>matches; found=(); zle kill-buffer; zle -M 'sho''wn'
+}
+zle -N show; bindkey '^I' complete-word; bindkey '^Xs' show; print rea''dy
+""" % sys.argv[1]
+with open("setup.zsh", "w") as file:
+    file.write(setup)
+open("matches", "w").close()
+pid, fd = pty.fork()
+if pid == 0:
+    os.environ.update(TERM="vt100", LINES="100", COLUMNS="200", ZDOTDIR="/nonexistent")
+    os.execvp("zsh", ["zsh", "-f", "-i"])
+def until(text):
+    seen = b""
+    while text not in seen:
+        seen += os.read(fd, 4096)
+os.write(fd, b". ./setup.zsh\n")
+until(b"ready")
+for line in sys.argv[2:]:
+    os.write(fd, line.encode() + b"\t\x18s")
+    until(b"shown")
+os.write(fd, b"exit\n")
+os.waitpid(pid, 0)
+print(open("matches").read(), end="")
+PYTHON
+zsh=() want=()
+
+# zsh_is MATCHES LINE WORDS: zsh completes WORDS to these matches, and makes of them LINE.
+zsh_is() {
+	want+=("$1	$2")
+	zsh+=("$3")
+}
+T='a\ b/m\ n'
+for program in rowfs mkfs.rowfs fsck.rowfs rowfs-path rowfs-advise; do
+	matches=$(completed "$program" -)
+	[ "$program" != rowfs-path ] || matches+='|<table>' # whose first operand may begin so
+	zsh_is "$matches" "$program -" "$program -"
+done
+for option in --view --csv --family --timestamps; do
+	zsh_is "$option" "rowfs-dump $option " "rowfs-dump $option"
+done
+for option in --csv --tsv --key --family --create --timestamps --no-schema; do
+	zsh_is "$option" "rowfs-load $option " "rowfs-load $option"
+done
+zsh_is 'fleet.db|fleet.old' 'rowfs fleet.' 'rowfs fl'
+zsh_is 'mnt' 'rowfs fleet.db mnt/' 'rowfs fleet.db m'
+zsh_is 'umask' 'rowfs -o umask=' 'rowfs -o um'
+zsh_is 'strict' 'rowfs -o ro,strict,' 'rowfs -o ro,str'
+zsh_is 'schema.json' 'mkfs.rowfs --schema schema.json ' 'mkfs.rowfs --schema sch'
+zsh_is 'visits' "rowfs-dump $T visits " "rowfs-dump $T vi"
+zsh_is 'rows.json' 'rowfs-load --tsv t --key id --family f fleet.db rows.json ' 'rowfs-load --tsv t --key id --family f fleet.db r'
+zsh_is 'fleet.db' 'rowfs-path --store fleet.db/' 'rowfs-path --store fleet.d'
+zsh_is '.rowfs/|.versions/' "ls $T/." "ls $T/."
+zsh_is '.versions/' "cd $T/.versions/" "cd $T/.v"
+zsh_is "$(sed -n 's/^[.]It Pa \([.][a-z]*\).* Ta .*/\1\//p' "$LIB_DIR/../../man/rowfs.5" | sort | paste -sd '|')" \
+	"cd $T/vehicles/." "cd $T/vehicles/."
+zsh_is '.key/|.keys' "cat $T/vehicles/.key" "cat $T/vehicles/.k"
+zsh_is '.reverse/|.rows' "grep x $T/vehicles/STC/.r" "grep x $T/vehicles/STC/.r"
+zsh_is '.last/' "ls $T/vehicles/.raw/.last/" "ls $T/vehicles/.raw/.l"
+zsh_is '<TIME>' "ls $T/vehicles/.since/" "ls $T/vehicles/.since/"
+zsh_is 'f' "ls $T/vehicles/.has/f/" "ls $T/vehicles/.has/"
+zsh_is 'STC' "cat $T/vehicles/.first/9/STC/" "cat $T/vehicles/.first/9/S"
+zsh_is 'errors' "cat $T/.rowfs/errors" "cat $T/.rowfs/err"
+zsh_is 'STC' "find $T/vehicles/STC/" "find $T/vehicles/S"
+zsh_is 'fleet.db|fleet.old' 'ls fleet.' 'ls fl'
+mapfile -t got < <("$python" -S zcompleted.py "$(dirname "$COMPLETION")" "${zsh[@]}")
+for i in "${!zsh[@]}"; do
+	check_eq "zsh: ${zsh[i]}" "${want[i]}" "${got[i]-}"
+done
+
 is '' rowfs-dump 'a\ b/m\ n/vehicles' ''
-rm -r "a b/m n/vehicles/STC"
+rm -r "a b/m n/vehicles/STC" zcompleted.py setup.zsh matches
 unmount_store "a b/m n"
 
 # ---- Names that bash would run -------------------------------------------------------------------
@@ -163,6 +258,7 @@ is 'vans' rowfs-dump fake v
 # shellcheck disable=SC2016
 is '' rowfs-dump fake '$('
 mount_store s mnt -o table=vehicles
+is 'mnt/.raw/|mnt/.reverse/|mnt/.rowfs/|mnt/.rows' ls mnt/.r
 for name in "${evil[@]}" vans; do
 	mkdir -p "mnt/${name//$'\n'/%0A}/f" || not_ok "a row for $(lib_quote "$name")" "cannot be made"
 done
@@ -195,7 +291,6 @@ os.write(fd, b"exit\n")
 os.waitpid(pid, 0)
 PYTHON
 }
-export COMPLETION=${COMPLETION:-$LIB_DIR/../../contrib/rowfs.bash}
 check_eq "a name that needs a backslash" "<a b/>" "$(typed 'rowfs a')"
 check_eq "an option within a list" "<-o><umask=022,strict>" "$(typed 'rowfs -o umask=022,str')"
 check_eq "an option that takes a value has no blank behind it" "<-o><ro,table=>" "$(typed 'rowfs -o ro,tab')"

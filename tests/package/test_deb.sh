@@ -21,7 +21,7 @@ check "it depends on what mounts for users" grep -qE '(^|, )fuse3(,|$)' <(dpkg-d
 check "and on libraries by their versions" grep -q 'libfuse3-3 (>= ' <(dpkg-deb -f "$deb" Depends)
 dpkg-deb -c "$deb" >"$TMP/contents"
 for file in bin/rowfs bin/mkfs.rowfs bin/fsck.rowfs bin/rowfs-dump bin/rowfs-load bin/rowfs-path bin/rowfs-advise \
-	share/bash-completion/completions/rowfs share/doc/rowfs/README.Debian; do
+	share/bash-completion/completions/rowfs share/zsh/vendor-completions/_rowfs share/doc/rowfs/README.Debian; do
 	check "it has /usr/$file" grep -qE "^-.* \./usr/$file\$" "$TMP/contents"
 done
 check "it has the unit" grep -qE '^-.* \./(usr/)?lib/systemd/system/rowfs@\.service$' "$TMP/contents"
