@@ -1,31 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Lists the children of a prefix P: the distinct segments S of the rows P·S and P·S·delimiter·rest,
- * in the order of the segments' bytes, by skipping from child to child with one scan, which gives
- * the first visible cell of each row.
+ * in the order of the rows, by skipping from child to child with one scan, which gives the first
+ * visible cell of each row. A segment stands at its first row; in reverse order at its last.
  *
- * The order of the rows differs from that. Bytes below the delimiter put rows such as ab!x between
- * the row ab and the rows ab#…, so the segments ab and ab!x overlap. The tail of a segment S is its
- * rows P·S·delimiter…. Let `last` be the last segment given, and R a row found, of segment S':
+ * The rows of a segment need not be adjacent. Bytes below the delimiter put rows such as ab!x
+ * between the row ab and the rows ab#…. The tail of a segment S is its rows P·S·delimiter….
  *
- * - S' <= last: R is in the tail of a segment given before. The listing goes on behind that tail.
- * - S' > last: segments between the two can have rows only behind R. Such a segment Z is a prefix
- *   of S' but not of `last`, with a byte below the delimiter next in S'; it exists if its tail has
- *   rows. The shortest such Z comes first, else S'.
+ * Forward: a row P·S is the first of S. A row in the tail of S is the first of S unless there is a
+ * row P·S. Only segments that start with S and a byte below the delimiter have rows between the
+ * two: if the last segment given is one of them, a seek shows whether there is a row P·S.
  *
- * Z is at most as long as the common prefix of S' and the first row K behind all rows that start
- * with P·S': a tail of Z lies there, all keys from S' up to it start with P·Z, and K is one of
- * them. One seek to K therefore mostly shows that there is none.
- *
- * A segment found in its tail has no row between P·S and the tail, because R was the first row from
- * a position at or before P·S. The listing goes on behind the tail at once, and the common case is
- * one seek a child.
- *
- * A listing in reverse order scans the rows from the last to the first, and gives a segment at its
- * last row. A row R in the tail of a segment is its last one, and the listing goes on before that
- * tail. A row P·S is the last one of S unless S has a tail. Between that tail and P·S are only
- * segments that start with S and a byte below the delimiter: if the last segment given is one of
- * them, a seek shows whether there is a tail.
+ * In reverse order: a row in the tail of S is the last of S, and the listing goes on before that
+ * tail. A row P·S is the last of S unless S has a tail, which a seek shows in the same case.
  */
 #include "store/chain/chain_private.h"
 
@@ -44,7 +31,7 @@ enum list_from {
 	LIST_HERE,  /* the scan's next row */
 	LIST_ROW,   /* behind the row P·last */
 	LIST_TAIL,  /* behind the tail of last */
-	LIST_CHILD, /* behind all rows of last, in reverse order */
+	LIST_CHILD, /* behind the row at which last stands, which is to be found out */
 };
 
 struct wcs_list {
@@ -53,7 +40,7 @@ struct wcs_list {
 	bool reverse;
 	bool closed;  /* P ends in the delimiter: the row P is the empty segment */
 	bool started; /* there is a last segment */
-	bool bare;    /* the row found is P·segment, or before its tail */
+	bool bare;    /* the row found is P·segment */
 	bool probed;  /* the scan is elsewhere than at the row found */
 	int state;    /* 1: under way; else the result of every further call */
 	enum list_from from;
@@ -98,7 +85,7 @@ int wcs_list_open(struct wcs_table *table, struct wcs_slice prefix, const struct
 		range.end = (struct wcs_slice){end, end_len};
 	if (after != NULL) {
 		list->started = true;
-		list->from = list->reverse ? LIST_CHILD : LIST_ROW;
+		list->from = LIST_CHILD;
 		list->probed = true;
 		list->last_len = after->len;
 		if (after->len > 0)
@@ -175,34 +162,11 @@ static size_t list_common(const struct wcs_list *list, const void *bytes, size_t
 	return common;
 }
 
-/* *longest: the greatest possible length of a segment that comes before the one found though its
- * rows come behind. 0: there may be one; -ENOENT: there is none; or an error. */
-static int list_longest_before(struct wcs_list *list, size_t *longest)
-{
-	unsigned char key[LIST_ROW_MAX];
-	struct wcs_slice behind = {NULL, 0};
-	size_t len = list->prefix_len + list->segment_len;
-	int rc;
-
-	memcpy(key, list->bound, list->prefix_len);
-	memcpy(key + list->prefix_len, list->segment, list->segment_len);
-	len = engine_past(key, len);
-	if (len <= list->prefix_len)
-		return -ENOENT;
-	list->probed = true;
-	rc = wcs_scan_seek(list->scan, (struct wcs_slice){key, len});
-	if (rc == 0)
-		rc = list_take(list, &behind);
-	if (rc > 0)
-		*longest = list_common(list, behind.data, behind.len);
-	return rc > 0 ? 0 : rc < 0 ? rc : -ENOENT;
-}
-
-/* Whether a row is in the tail of P and the first len bytes of the segment found: 1, 0 or an error.
- */
-static int list_has_tail(struct wcs_list *list, size_t len)
+/* Whether a row is in the tail of the segment found: 1, 0 or an error. */
+static int list_has_tail(struct wcs_list *list)
 {
 	struct wcs_slice rest = {NULL, 0};
+	size_t len = list->segment_len;
 	int rc = list_seek(list, list->segment, len, list->delimiter + list->reverse);
 
 	if (rc == 0)
@@ -210,6 +174,37 @@ static int list_has_tail(struct wcs_list *list, size_t len)
 	return rc <= 0 ? rc
 		       : rest.len > len && list_common(list, rest.data, len) == len &&
 				 ((const unsigned char *)rest.data)[len] == list->delimiter;
+}
+
+/* Whether there is a row P·segment of the segment found, forward: 1, 0 or an error. */
+static int list_has_row(struct wcs_list *list)
+{
+	struct wcs_slice rest = {NULL, 0};
+	size_t len = list->segment_len;
+	int rc;
+
+	if (len == 0 && !list->closed) /* that row is P */
+		return 0;
+	rc = list_seek(list, list->segment, len, LIST_NO_BYTE);
+	if (rc == 0)
+		rc = list_take(list, &rest);
+	return rc <= 0 ? rc : rest.len == len && list_common(list, rest.data, len) == len;
+}
+
+/* Whether the segment found, of a row P·segment or of one in its tail, was given for one of the
+ * other kind: 1, 0 or an error. */
+static int list_gave(struct wcs_list *list)
+{
+	size_t len = list->segment_len;
+
+	if (!list->started || list_common(list, list->last, list->last_len) < len)
+		return 0;
+	if (list->last_len == len)
+		return 1;
+	if (list->last[len] > list->delimiter)
+		return 0;
+	list->probed = true;
+	return list->reverse ? list_has_tail(list) : list_has_row(list);
 }
 
 /* Whether the row found is P itself, which is no empty segment. */
@@ -237,93 +232,25 @@ static int list_take_segment(struct wcs_list *list)
 	return 1;
 }
 
-/* ---- Forward ----------------------------------------------------------------------------- */
+/* ---- Going on ---------------------------------------------------------------------------- */
 
-/* Whether the segment found was given, or is none. Then the scan goes on behind it. */
-static bool list_passed(const struct wcs_list *list)
-{
-	struct wcs_slice found = {list->segment, list->segment_len};
-
-	return list_is_parent(list) ||
-	       (list->started &&
-		wcs_slice_compare(found, (struct wcs_slice){list->last, list->last_len}) <= 0);
-}
-
-/* Takes a segment that comes before the one found though its rows come behind, if there is one. */
-static int list_find_before(struct wcs_list *list)
-{
-	size_t shortest = list->started ? list_common(list, list->last, list->last_len) + 1 : 0;
-	size_t longest = SIZE_MAX;
-	int rc = 0;
-
-	for (size_t z = shortest; z < list->segment_len; z++) {
-		if (list->segment[z] >= list->delimiter)
-			continue;
-		if (longest == SIZE_MAX)
-			rc = list_longest_before(list, &longest);
-		if (rc < 0 || z > longest)
-			break;
-		rc = list_has_tail(list, z);
-		if (rc > 0) {
-			list->segment_len = z;
-			list->bare = true; /* the rows behind it come first */
-		}
-		if (rc != 0)
-			break;
-	}
-	return rc < 0 && rc != -ENOENT ? rc : 0;
-}
-
-/* Finds the next segment by its first row. 1: there is one; 0: the end; or an error. */
-static int list_find_first(struct wcs_list *list)
+/* Finds the next segment by its first row, in reverse order by its last. 1: there is one; 0: the
+ * end; or an error. */
+static int list_find(struct wcs_list *list)
 {
 	int rc;
 
 	while ((rc = list_take_segment(list)) > 0) {
-		if (!list_passed(list)) {
-			rc = list_find_before(list);
-			return rc < 0 ? rc : 1;
-		}
-		if (!list->bare || list->segment_len > 0)
-			rc = list_seek_past_tail(list, list->segment, list->segment_len);
-		if (rc < 0)
-			break;
-	}
-	return rc;
-}
-
-/* ---- In reverse order -------------------------------------------------------------------- */
-
-/* Whether the segment found, of the row P·segment, was given for a row of its tail: 1, 0 or an
- * error. */
-static int list_gave_tail(struct wcs_list *list)
-{
-	size_t len = list->segment_len;
-
-	if (!list->started || list_common(list, list->last, list->last_len) < len)
-		return 0;
-	if (list->last_len == len)
-		return 1;
-	if (list->last[len] > list->delimiter)
-		return 0;
-	list->probed = true;
-	return list_has_tail(list, len);
-}
-
-/* Finds the next segment by its last row. 1: there is one; 0: the end; or an error. */
-static int list_find_last(struct wcs_list *list)
-{
-	int rc;
-
-	while ((rc = list_take_segment(list)) > 0) {
-		if (!list->bare)
-			return 1;
 		if (list_is_parent(list))
 			continue;
-		rc = list_gave_tail(list);
+		if (list->bare != list->reverse)
+			return 1;
+		rc = list_gave(list);
 		if (rc <= 0)
 			return rc < 0 ? rc : 1;
-		if (list->probed)
+		if (!list->bare)
+			rc = list_seek_past_tail(list, list->segment, list->segment_len);
+		else if (list->probed)
 			rc = list_seek_past_row(list, list->segment, list->segment_len);
 		list->probed = false;
 		if (rc < 0)
@@ -332,21 +259,21 @@ static int list_find_last(struct wcs_list *list)
 	return rc;
 }
 
-/* Goes on behind the child `after`, which may have a tail or not. */
+/* Goes on behind the child `after`, which stands at its row or at its tail, if it has rows. */
 static int list_pass_child(struct wcs_list *list)
 {
-	int rc;
+	int tail, row = 0;
 
 	memcpy(list->segment, list->last, list->last_len);
 	list->segment_len = list->last_len;
-	rc = list_has_tail(list, list->last_len);
-	if (rc < 0)
-		return rc;
-	return rc > 0 ? list_seek_past_tail(list, list->last, list->last_len)
-		      : list_seek_past_row(list, list->last, list->last_len);
+	tail = list_has_tail(list);
+	if (tail > 0 && !list->reverse)
+		row = list_has_row(list);
+	if (tail < 0 || row < 0)
+		return tail < 0 ? tail : row;
+	return tail && !row ? list_seek_past_tail(list, list->last, list->last_len)
+			    : list_seek_past_row(list, list->last, list->last_len);
 }
-
-/* ---- Any order --------------------------------------------------------------------------- */
 
 static int list_go_on(struct wcs_list *list)
 {
@@ -368,7 +295,7 @@ int wcs_list_next(struct wcs_list *list, struct wcs_slice *segment)
 	rc = list_go_on(list);
 	list->probed = false;
 	if (rc == 0)
-		rc = list->reverse ? list_find_last(list) : list_find_first(list);
+		rc = list_find(list);
 	list->state = rc;
 	if (rc <= 0)
 		return rc;
@@ -379,4 +306,9 @@ int wcs_list_next(struct wcs_list *list, struct wcs_slice *segment)
 	*segment = (struct wcs_slice){list->last, list->last_len};
 	store_rows_read++;
 	return 1;
+}
+
+bool wcs_list_is_below(const struct wcs_list *list)
+{
+	return list->from == LIST_TAIL;
 }

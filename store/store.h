@@ -646,20 +646,21 @@ void wcs_scan_close(struct wcs_scan *scan);
 
 /*
  * Lists the distinct first segments of the row keys that start with prefix, that is the bytes
- * between prefix and the next delimiter or the key's end; segments by unsigned bytes ascending,
- * those greater than after only (NULL: all). The key that equals prefix itself counts as the
+ * between prefix and the next delimiter or the key's end; in the order of the first row of each,
+ * those behind `after` only (NULL: all). The key that equals prefix itself counts as the
  * empty segment if prefix ends in the delimiter. Skips from child to child: its cost grows with
  * the segments given, not with the rows below them. To resume, open another with the last one.
  *
  * chain: counts only the rows that it shows (NULL: all). If these are in descending order, a
- * segment stands at the last of its rows, and the segments are those whose last row is before that
- * of `after`.
+ * segment stands at the last of its rows. An `after` without rows is taken for a row.
  */
 struct wcs_list;
 int wcs_list_open(struct wcs_table *table, struct wcs_slice prefix, const struct wcs_slice *after,
 		  struct wcs_chain *chain, struct wcs_list **list);
 /* 1: *segment is the next, good until the next call; 0: the end; or an error. */
 int wcs_list_next(struct wcs_list *list, struct wcs_slice *segment);
+/* Does the last segment given stand at a row below it, and not at the row of its own key? */
+bool wcs_list_is_below(const struct wcs_list *list);
 void wcs_list_close(struct wcs_list *list);
 
 /* How many rows the calls of this thread have read since it began: rows that a scan gave cells of,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The children of a directory. Directories in memory and stored ones are walked side by side in the
- * order of their bytes, so that a listing neither misses nor repeats one that changes from one kind
- * to the other. The walk of the store is opened first: it contains a directory that is emptied
+ * The children of a directory. Directories in memory and stored ones are walked side by side in one
+ * order, so that a listing neither misses nor repeats one that changes from one kind to the other:
+ * that of their bytes, but a stored segment without a row of its own stands at the delimiter behind
+ * it. The walk of the store is opened first: it contains a directory that is emptied
  * later, and one that was emptied earlier is in memory by then.
  */
 #include "fs/names/children.h"
@@ -24,6 +25,7 @@ struct walk {
 	enum memdir_part part; /* of the children in memory, as all below */
 	struct memdir_path path;
 	struct wcs_slice memory; /* the next one; data NULL: none is left */
+	bool below;		 /* the stored segment at hand has no row of its own */
 };
 
 struct child *child_new(enum node_kind kind, struct wcs_slice bytes)
@@ -94,13 +96,46 @@ static int memory_start(struct walk *walk, enum memdir_part part, const struct w
 	return rc == 0 ? memory_next(walk, after) : rc;
 }
 
-/* Calls each for the children in memory before limit (NULL: for all). */
+/* Does the name begin with the segment and a byte below the delimiter? Its rows are before those
+ * below the segment then. */
+static bool is_between(const struct walk *walk, struct wcs_slice segment, struct wcs_slice name)
+{
+	return walk->kind == NODE_PREFIX && name.len > segment.len &&
+	       memcmp(name.data, segment.data, segment.len) == 0 &&
+	       ((const unsigned char *)name.data)[segment.len] < walk->pos->delimiter;
+}
+
+/* Has the store rows below a segment, but no row of its own key? 1, 0 or an error. */
+static int stands_below(const struct walk *walk, struct wcs_slice segment)
+{
+	struct wcs_key_info info;
+	struct pos pos = *walk->pos;
+	int rc = pos_descend(&pos, NODE_PREFIX, segment);
+
+	if (rc == 0)
+		rc = wcs_key_get(pos.table, pos_key(&pos), &info);
+	return rc != 0 ? rc : info.prefix && !info.row;
+}
+
+/* Calls each for the children in memory before limit, a stored one (NULL: for all), and passes over
+ * limit. One that is also stored, behind limit, is left to the store's walk. */
 static int memory_give(struct walk *walk, const struct wcs_slice *limit)
 {
-	int rc = 0;
+	int rc = 0, order = -1;
 
-	while (rc == 0 && walk->memory.data && (!limit || memdir_order(walk->memory, *limit) < 0)) {
-		rc = walk->each(walk->ctx, walk->kind, walk->memory, NULL);
+	while (rc == 0 && walk->memory.data) {
+		if (limit)
+			order = walk->below && is_between(walk, *limit, walk->memory)
+					? -1
+					: memdir_order(walk->memory, *limit);
+		if (order > 0)
+			break;
+		if (limit && is_between(walk, walk->memory, *limit))
+			rc = stands_below(walk, walk->memory);
+		if (rc == 0 && order < 0)
+			rc = walk->each(walk->ctx, walk->kind, walk->memory, NULL);
+		else if (rc > 0)
+			rc = 0;
 		if (rc == 0)
 			rc = memory_next(walk, &walk->memory);
 	}
@@ -123,9 +158,20 @@ static int give(struct walk *walk, struct wcs_slice bytes, const struct wcs_cell
 {
 	int rc = memory_give(walk, &bytes);
 
-	if (rc == 0 && walk->memory.data && memdir_order(walk->memory, bytes) == 0)
-		rc = memory_next(walk, &bytes);
 	return rc == 0 ? walk->each(walk->ctx, walk->kind, bytes, info) : rc;
+}
+
+/* The walk resumes behind that segment: those between it and the rows below it were given before
+ * them. */
+static int memory_skip(struct walk *walk, struct wcs_slice segment)
+{
+	int rc = stands_below(walk, segment);
+
+	while (rc > 0 && walk->memory.data && is_between(walk, segment, walk->memory)) {
+		rc = memory_next(walk, &walk->memory);
+		rc = rc == 0 ? 1 : rc;
+	}
+	return rc > 0 ? 0 : rc;
 }
 
 static int walk_segments(struct walk *walk, const struct wcs_slice *after)
@@ -151,8 +197,12 @@ static int walk_segments(struct walk *walk, const struct wcs_slice *after)
 	}
 	if (rc == 0)
 		rc = memory_start(walk, MEMDIR_SEGMENT, after);
-	while (rc == 0 && (rc = scan_next(scan)) > 0)
+	if (rc == 0 && after && walk->memory.data && is_between(walk, *after, walk->memory))
+		rc = memory_skip(walk, *after);
+	while (rc == 0 && (rc = scan_next(scan)) > 0) {
+		walk->below = wcs_list_is_below(scan->list);
 		rc = give(walk, scan->segment, NULL);
+	}
 	return memory_end(walk, scan_end(scan, rc));
 }
 

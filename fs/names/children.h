@@ -33,13 +33,13 @@ void children_scan_close(struct children_scan *scan);
 struct child *child_new(enum node_kind kind, struct wcs_slice bytes);
 
 /*
- * Calls each for the children of node after `after` (NULL: for all): segments, then families, each
- * in the order of their bytes; versions newest first; chunk directories in memory last. Names are
- * not split, so node is no chunk directory. bytes: as spell_child takes them. info: of a column or
- * version, as lookup_file gives it, NULL if it would take another read; valid during the call.
- * Stops if each returns other than 0 and returns that; 0: the end; or an error. The cost grows with
- * the children given. Any thread that holds no lock of the inode table; each is called in that
- * thread, while the walk holds no lock.
+ * Calls each for the children of node after `after` (NULL: for all): segments in the order of their
+ * first rows, then families and columns in the order of their bytes; versions newest first; chunk
+ * directories in memory last. Names are not split, so node is no chunk directory. bytes: as
+ * spell_child takes them. info: of a column or version, as lookup_file gives it, NULL if it would
+ * take another read; valid during the call. Stops if each returns other than 0 and returns that; 0:
+ * the end; or an error. The cost grows with the children given. Any thread that holds no lock of
+ * the inode table; each is called in that thread, while the walk holds no lock.
  *
  * scan (NULL: none): if `each` returned more than 0, it may be open and hold the child that `each`
  * did not take. The caller closes it, or passes it to the next walk of the same directory, with

@@ -234,4 +234,37 @@ check "tar: the same tree" diff -r "$TMP/in/a" "$t/a"
 check "install -D" install -D "$TMP/in/a/f/numbers" "$t/by/install/f/numbers"
 check "the same" cmp "$TMP/in/a/f/numbers" "$t/by/install/f/numbers"
 
+# ---- The order of a listing ------------------------------------------------------------------
+
+# Bytes below the delimiter put the row a!x before the rows below a. A child stands at its first key, in .reverse at
+# its last; a directory in memory stands where its row would.
+remount
+mkdir -p "$m/order/.families/f"
+check_eq "listings follow the keys, as .keys does, both ways" "" "$(python '
+import random
+rng = random.Random(34)
+segment = lambda: "".join(rng.choice("!\"$a") for _ in range(rng.randint(1, 4)))
+keys = sorted({"#".join(segment() for _ in range(rng.randint(1, 2))) for _ in range(500)})
+put(q + "/.rows", "".join(json.dumps({"key": key, "families": {"f": {"q": "v"}}}) + "\n" for key in keys))
+first, last = {}, {}
+for key in keys:
+    first.setdefault(key.split("#")[0], key)
+    last[key.split("#")[0]] = key
+def compare(what, want, got):
+    if want != got: print(what, [pair for pair in zip(want, got) if pair[0] != pair[1]][:3], len(want), len(got))
+compare("keys", keys, get(q + "/.keys").splitlines())
+compare("stored", sorted(first, key=first.get), os.listdir(q))
+compare("reversed", sorted(last, key=last.get, reverse=True), os.listdir(q + "/.reverse"))
+for name in {segment() for _ in range(200)}:
+    os.makedirs(q + "/" + name, exist_ok=True)
+    first.setdefault(name, name)
+compare("with memory", sorted(first, key=first.get), os.listdir(q))
+for name in rng.sample(sorted(first), 60): # rows of which directories stay in memory
+    for key in [key for key in keys if key.split("#")[0] == name]:
+        os.remove(q + "/" + key.replace("#", "/") + "/f/q")
+        keys.remove(key)
+compare("emptied", sorted({name: min([key for key in keys if key.split("#")[0] == name], default=name) for name in first}.items(),
+    key=lambda item: item[1]), [(name, min([key for key in keys if key.split("#")[0] == name], default=name)) for name in os.listdir(q)])
+' "$m/order")"
+
 finish

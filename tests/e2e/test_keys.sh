@@ -80,8 +80,8 @@ def rows():
 
 
 def walk(fd, splits, has_row, size):
-    """Compares a directory, whose rows below have these segments left, and all below it."""
-    children = sorted({split[0] for split in splits})
+    """Compares a directory, whose rows below have these segments left, in the order of keys, and all below it."""
+    children = list(dict.fromkeys(split[0] for split in splits)) # each at its first key
     want = [encode("segment", child, ["f"]) for child in children] + (["f"] if has_row else [])
     got = listing(fd, size)
     if got != want:

@@ -220,7 +220,7 @@ class Tree:
             else:
                 segment = key[len(prefix):].split(DELIMITER)[0]
                 segments.setdefault(segment, []).append((key, families))
-        order = list(segments) if self.reverse else sorted(segments)
+        order = list(segments)
         spelled = {encode("segment", segment, self.families): segment for segment in order}
         self.names(fd, list(spelled) + sorted(encode("family", f.encode()) if not f.startswith(".") else
                                               "%2E" + f[1:] for f in own), where,

@@ -45,8 +45,9 @@ SUITE_STORES(test_list_by_example, 10)
 	list_expect(s->table, suite_text("none"), NULL, "");
 }
 
-/* "ab" is the segment of "ab#c" only, and comes before "ab!c", whose key is the lesser one. */
-SUITE_STORES(test_segment_before_a_lesser_key, 10)
+/* A segment stands at its first row: "ab" is the segment of "ab#c" only, and comes after "ab!c",
+ * whose key is the lesser one; once there is a row "ab", before it. */
+SUITE_STORES(test_segment_at_its_first_row, 10)
 {
 	struct wcs_slice after = SUITE_BYTES("ab");
 	struct wcs_slice shorter = SUITE_BYTES("a");
@@ -57,9 +58,14 @@ SUITE_STORES(test_segment_before_a_lesser_key, 10)
 	list_put(s->table, suite_text("a#1"));
 	list_put(s->table, suite_text("a!!#1"));
 	list_put(s->table, suite_text("a!#1"));
-	list_expect(s->table, suite_text(""), NULL, "a a! a!! a\" ab ab!c ");
+	list_expect(s->table, suite_text(""), NULL, "a!! a! a\" a ab!c ab ");
+	list_expect(s->table, suite_text(""), &after, "");
+	list_expect(s->table, suite_text(""), &shorter, "ab!c ab ");
+	list_put(s->table, suite_text("ab"));
+	list_put(s->table, suite_text("a"));
+	list_expect(s->table, suite_text(""), NULL, "a a!! a! a\" ab ab!c ");
 	list_expect(s->table, suite_text(""), &after, "ab!c ");
-	list_expect(s->table, suite_text(""), &shorter, "a! a!! a\" ab ab!c ");
+	list_expect(s->table, suite_text(""), &shorter, "a!! a! a\" ab ab!c ");
 }
 
 /* ---- Both orders against a model --------------------------------------------------------- */
@@ -68,46 +74,43 @@ enum { LIST_ROWS = 24, LIST_KEY = 4 };
 
 struct list_child {
 	struct wcs_slice segment;
-	struct wcs_slice last; /* row */
+	struct wcs_slice row; /* at which it stands */
 };
 
-/* The children of a prefix, among ascending rows, by their last row from the last one down. */
+/* The children of a prefix, among ascending rows, by their first row, or by their last one from the
+ * last down. */
 static size_t list_model(const struct wcs_slice *rows, size_t count, struct wcs_slice prefix,
-			 struct list_child *children)
+			 bool reverse, struct list_child *children)
 {
 	bool closed = prefix.len > 0 && ((const char *)prefix.data)[prefix.len - 1] == '#';
 	size_t made = 0, at;
 
-	while (count-- > 0) {
-		const char *rest = (const char *)rows[count].data + prefix.len;
+	for (size_t i = 0; i < count; i++) {
+		const struct wcs_slice *row = &rows[reverse ? count - 1 - i : i];
+		const char *rest = (const char *)row->data + prefix.len;
 		struct wcs_slice segment = {rest, 0};
 
-		if (rows[count].len < prefix.len + !closed ||
-		    (prefix.len > 0 && memcmp(rows[count].data, prefix.data, prefix.len) != 0))
+		if (row->len < prefix.len + !closed ||
+		    (prefix.len > 0 && memcmp(row->data, prefix.data, prefix.len) != 0))
 			continue;
-		while (segment.len < rows[count].len - prefix.len && rest[segment.len] != '#')
+		while (segment.len < row->len - prefix.len && rest[segment.len] != '#')
 			segment.len++;
 		for (at = 0; at < made; at++)
 			if (wcs_slice_compare(children[at].segment, segment) == 0)
 				break;
 		if (at == made)
-			children[made++] = (struct list_child){segment, rows[count]};
+			children[made++] = (struct list_child){segment, *row};
 	}
 	return made;
 }
 
-static int list_by_segment(const void *left, const void *right)
-{
-	return wcs_slice_compare(((const struct list_child *)left)->segment,
-				 ((const struct list_child *)right)->segment);
-}
-
-/* Is the child behind `after`, whose last row, or row if it has none, is `last`? */
+/* Is the child behind `after`? */
 static bool list_is_behind(const struct list_child *child, const struct list_child *after,
 			   bool reverse)
 {
-	return after == NULL || (reverse ? wcs_slice_compare(child->last, after->last) < 0
-					 : list_by_segment(child, after) > 0);
+	int order = after == NULL ? 0 : wcs_slice_compare(child->row, after->row);
+
+	return after == NULL || (reverse ? order < 0 : order > 0);
 }
 
 static void list_compare(struct wcs_table *table, struct wcs_slice prefix,
@@ -135,20 +138,19 @@ static void list_compare_all(struct wcs_table *table, const struct wcs_slice *ro
 			     struct wcs_slice prefix, struct wcs_slice other)
 {
 	struct list_child children[LIST_ROWS], none = {.segment = other};
-	size_t made = list_model(rows, count, prefix, children);
 	char bytes[2 * LIST_KEY];
 
 	memcpy(bytes, prefix.data, prefix.len);
 	memcpy(bytes + prefix.len, other.data, other.len);
-	none.last = (struct wcs_slice){bytes, prefix.len + other.len};
-	for (int reverse = 1; reverse >= 0; reverse--) {
-		if (!reverse)
-			qsort(children, made, sizeof(*children), list_by_segment);
+	for (int reverse = 0; reverse <= 1; reverse++) {
+		size_t made = list_model(rows, count, prefix, reverse, children);
+
+		none.row = (struct wcs_slice){bytes, prefix.len + other.len};
 		list_compare(table, prefix, children, made, NULL, reverse);
 		for (size_t i = 0; i < made; i++) {
 			list_compare(table, prefix, children, made, &children[i], reverse);
 			if (wcs_slice_compare(children[i].segment, other) == 0)
-				none.last = children[i].last;
+				none.row = children[i].row;
 		}
 		list_compare(table, prefix, children, made, &none, reverse);
 	}
