@@ -49,7 +49,7 @@ static const struct program program = {
 		"  --table TABLE  the table of rows that no line {\"table\": ...} precedes;\n"
 		"                 of a STORE, only this table\n"
 		"  --csv TABLE    FILE is CSV, as rowfs-load takes it; --tsv: with tabs\n"
-		"  --family F, --key COLUMN, --timestamps   with --csv: as of rowfs-load\n"
+		"  --family F, --key COLUMN,..., --timestamps   with --csv: as of rowfs-load\n"
 		"  --foreign      as root, uses another user's store without Landlock, too\n"
 		"  -h, --help     prints this; -V, --version prints the version\n"
 		"\n"
@@ -192,12 +192,14 @@ static int advise_has_family(void *ctx, const char *family)
 	return 0;
 }
 
-static int advise_begin(void *ctx, uint64_t line, const struct wcs_keys **keys)
+static int advise_begin(void *ctx, const struct csv_row *header, const struct wcs_keys **keys,
+			unsigned char *delimiter)
 {
 	struct advise *advise = ctx;
 
-	(void)line;
+	(void)header;
 	*keys = advise->in.keys;
+	*delimiter = advise->in.delimiter;
 	return 0;
 }
 
@@ -423,8 +425,6 @@ static int advise_arguments(struct advise *advise, char **names, int count)
 	if (!csv->separator && (csv->family || csv->timestamps || csv->key))
 		return program_misuse(&program, "--key, --family and --timestamps go with --csv "
 						"or --tsv");
-	if (!csv->family && csv->key)
-		return program_misuse(&program, "--key goes with --family");
 	if (count == 0)
 		return program_misuse(&program, "FILE or STORE is missing");
 	if (count > 1)

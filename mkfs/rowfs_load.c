@@ -40,30 +40,23 @@ static volatile sig_atomic_t load_signal; /* the signal that interrupted the loa
 static const struct program program = {
 	.name = (char[]){"rowfs-load"},
 	.help = "Usage: rowfs-load [--csv TABLE | --tsv TABLE] STORE|DIRECTORY [FILE]\n"
-		"\n"
 		"Applies lines of JSON from FILE, or standard input, to a store that is not\n"
 		"mounted or to a directory of a mount. A wrong line ends it: the lines before it\n"
 		"are applied. Each line is one of\n"
 		"  {\"table\": \"vehicles\"}  the lines that follow are rows of this table\n"
 		"  {\"key\": \"STC#22\", \"families\": {\"loc\": {\"lat\": [{\"ts\": 17, "
 		"\"value\": \"53.4\"}]}}}\n"
-		"     one atomic change of a row. A cell that is just \"53.4\" gets the present "
-		"as\n"
-		"     timestamp, in microseconds; \"base64\" instead of \"value\" takes any "
-		"bytes;\n"
-		"     %XX in keys and columns is a byte; for \"delete\", \"append\", \"increment\" "
-		"and\n"
-		"     \"if\" see rowfs(5)\n"
+		"     one atomic change of a row; ts in microseconds; see rowfs(5)\n"
 		"  {\"version\": 1, \"tables\": ...}  a schema: adds what is missing, sets "
-		"policies;\n"
-		"     --no-schema skips such lines: their tables and families must exist\n"
+		"policies\n"
+		"  --no-schema    skips schemas: their tables and families must exist\n"
 		"  --csv TABLE    FILE is CSV, as cbt import takes it: a row of families, each\n"
 		"                 for the columns up to the next; a row of columns; then rows,\n"
 		"                 each with its key first. Empty fields are no cells.\n"
 		"  --tsv TABLE    the same with tabs between the fields\n"
-		"  --family F     all columns are of this family; there is no row of families\n"
-		"  --key COLUMN   with --family: one row names the columns; this has the keys\n"
-		"  --create       with --family: makes the table and family that are missing\n"
+		"  --key C,...    one row names all columns, as F:COLUMN; these make the key\n"
+		"  --family F     all columns are of this family; nothing else names families\n"
+		"  --create       makes the table and the families that are missing\n"
 		"  --timestamps   a field VALUE@TIMESTAMP has its cell's timestamp\n"
 		"  --foreign      as root, uses another user's store without Landlock, too\n"
 		"  -h, --help     prints this; -V, --version prints the version\n"
@@ -265,29 +258,43 @@ static int load_has_family(void *ctx, const char *family)
 	return sink_family(load->sink, load->table, family);
 }
 
-/* Writes the table's line; for --create after that of a schema of it and the family alone. line: of
- * the header. */
-static int load_begin(void *ctx, uint64_t line, const struct wcs_keys **keys)
+/* Prints the table's line; for --create before it that of a schema of it and the families of the
+ * header. */
+static void load_put_table(const struct load *load, const struct csv_row *header, FILE *out)
+{
+	if (load->csv.create) {
+		fprintf(out, "{\"version\":1,\"tables\":{\"%s\":{\"families\":{", load->table);
+		for (size_t i = 0; i < header->count; i++)
+			if (header->cells[i].differs != WCS_PART_QUALIFIER)
+				fprintf(out, "%s\"%s\":{}", i > 0 ? "," : "",
+					(const char *)header->cells[i].family.data);
+		fputs("}}}}\n", out);
+	}
+	fprintf(out, "{\"table\":\"%s\"}\n", load->table);
+}
+
+static int load_begin(void *ctx, const struct csv_row *header, const struct wcs_keys **keys,
+		      unsigned char *delimiter)
 {
 	struct load *load = ctx;
 	struct sink *sink = load->sink;
-	char *schema = NULL, *text = NULL;
-	int len = -1, rc;
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+	int rc;
 
-	if (!load->csv.create ||
-	    asprintf(&schema, "{\"version\":1,\"tables\":{\"%s\":{\"families\":{\"%s\":{}}}}}\n",
-		     load->table, load->csv.family) > 0)
-		len = asprintf(&text, "%s{\"table\":\"%s\"}\n", schema ? schema : "", load->table);
-	rc = len < 0 ? sink_fail(sink, -ENOMEM, "no memory")
-		     : sink->kind->write(sink, text, (size_t)len);
+	if (out)
+		load_put_table(load, header, out);
+	rc = out && fclose(out) == 0 ? sink->kind->write(sink, text, len)
+				     : sink_fail(sink, -ENOMEM, "no memory");
 	sink->lines += 1 + load->csv.create;
 	if (!rc)
 		rc = sink_design(sink, load->table);
 	*keys = sink->keys;
+	*delimiter = sink->delimiter;
 	if (rc)
-		load->exit_code = load_fail_sink(load, sink->failed > 0 ? line : 0);
+		load->exit_code = load_fail_sink(load, sink->failed > 0 ? header->line : 0);
 	free(text);
-	free(schema);
 	return rc;
 }
 
@@ -424,8 +431,6 @@ static int load_all(struct load *load, char **names, int count)
 						"with --csv or --tsv");
 	if (load->table && load->no_schema)
 		return program_misuse(&program, "--no-schema goes with lines of JSON");
-	if (!csv->family && (csv->key || csv->create))
-		return program_misuse(&program, "--key and --create go with --family");
 	if (count == 0)
 		return program_misuse(&program, "STORE is missing");
 	if (count > 2)

@@ -37,8 +37,10 @@ int sink_design(struct sink *sink, const char *table)
 	const struct wcs_table_schema *named;
 	int rc = sink_table(sink, table, &named);
 
-	if (!rc)
+	if (!rc) {
 		sink->keys = named ? named->keys : NULL;
+		sink->delimiter = named ? named->delimiter : WCS_DELIMITER_DEFAULT;
+	}
 	return rc;
 }
 
@@ -68,8 +70,7 @@ int sink_family(struct sink *sink, const char *table, const char *family)
 		return rc;
 	if (!named) {
 		rc = sink_fail(sink, -ENOENT,
-			       "table %s: the store has none of that name; --create with --family "
-			       "makes it",
+			       "table %s: the store has none of that name; --create makes it",
 			       table);
 	} else if (!wcs_schema_family(named, family, strlen(family))) {
 		rc = sink_fail(sink, -ENOENT, "family %.64s: table %s does not have it; it has%s",

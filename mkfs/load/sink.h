@@ -21,6 +21,7 @@ struct sink {
 	size_t line_max;		    /* bytes of a line */
 	struct wcs_schema *schema;	    /* as it was read; NULL: not yet */
 	const struct wcs_keys *keys;	    /* of the table of rows of CSV; NULL: it is plain */
+	unsigned char delimiter;	    /* of that table */
 	bool no_schema;			    /* lines of schemas are skipped */
 	/* Set by a failing call. */
 	uint64_t failed; /* number of the bad line, from 1; 0: none in particular */
@@ -59,7 +60,7 @@ int sink_mount_open(const struct program *program, const struct mounted *mounted
 int sink_fail(struct sink *sink, int rc, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Sets keys to the design of that table, which may be missing. A failure sets only why. */
+/* Sets keys and delimiter to those of that table, which may be missing. A failure sets only why. */
 int sink_design(struct sink *sink, const char *table);
 
 /* Removes the designs of tables that exist from the schema of a line: such a table keeps its own.

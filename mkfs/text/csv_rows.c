@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/grow.h"
 #include "store/keys/keys.h"
 #include "store/rows.h"
 
@@ -23,6 +24,8 @@ struct csv_column {
 void csv_rows_open(struct csv_rows *rows, const struct csv_rows_options *options)
 {
 	*rows = (struct csv_rows){.options = *options,
+				  .key_count = 1,
+				  .delimiter = WCS_DELIMITER_DEFAULT,
 				  .csv = {.max = WCS_IMPORT_LINE_MAX,
 					  .separator = options->separator,
 					  .place = {1, 1}}};
@@ -34,6 +37,7 @@ void csv_rows_close(struct csv_rows *rows)
 		free((void *)(uintptr_t)rows->columns[i].qualifier.data);
 	free(rows->columns);
 	free(rows->cells);
+	free(rows->joined.bytes);
 	free(rows->csv.bytes);
 	free(rows->csv.fields);
 }
@@ -57,42 +61,64 @@ static int csv_rows_no_memory(struct csv_rows *rows)
 
 /* ---- Headers ----------------------------------------------------------------------------- */
 
-static const char *csv_rows_field(const struct csv_rows *rows, size_t i)
+static struct wcs_slice csv_rows_field(const struct csv_rows *rows, size_t i)
 {
-	return rows->csv.bytes + rows->csv.fields[i].start;
+	const struct csv_field *field = &rows->csv.fields[i];
+
+	return (struct wcs_slice){rows->csv.bytes + field->start, field->len};
 }
 
-static int csv_rows_family(struct csv_rows *rows, size_t i, const char *name, size_t len)
+static int csv_rows_family(struct csv_rows *rows, struct csv_column *column, struct wcs_slice name)
 {
-	struct csv_place at = rows->csv.fields[i].place;
-	char *family = rows->columns[i].family;
+	struct csv_place at = rows->csv.fields[column->field].place;
+	char *family = column->family;
 	int rc;
 
-	if (len <= WCS_FAMILY_NAME_MAX)
-		memcpy(family, name, len);
-	if (strlen(family) != len || !wcs_family_name_valid(family))
+	if (name.len <= WCS_FAMILY_NAME_MAX)
+		memcpy(family, name.data, name.len);
+	if (strlen(family) != name.len || !wcs_family_name_valid(family))
 		return csv_rows_fail(rows, -EINVAL, at,
 				     "a family's name is 1 to 64 of -_.a-zA-Z0-9");
 	rc = rows->options.create ? 0 : rows->options.has_family(rows->options.ctx, family);
 	return rc == 0 ? 0 : csv_rows_fail(rows, rc, at, "%s", "");
 }
 
-static int csv_rows_qualifier(struct csv_rows *rows, struct csv_column *column)
+static int csv_rows_qualifier(struct csv_rows *rows, struct csv_column *column,
+			      struct wcs_slice name)
 {
-	const struct csv_field *field = &rows->csv.fields[column->field];
+	struct csv_place at = rows->csv.fields[column->field].place;
 	void *bytes;
 
-	if (field->len > WCS_QUALIFIER_MAX)
-		return csv_rows_fail(rows, -ENAMETOOLONG, field->place,
-				     "a qualifier has at most %u bytes", WCS_QUALIFIER_MAX);
-	if (field->len == 0 && rows->options.key)
-		return csv_rows_fail(rows, -EINVAL, field->place, "the column has no name");
-	bytes = malloc(field->len + 1);
+	if (name.len > WCS_QUALIFIER_MAX)
+		return csv_rows_fail(rows, -ENAMETOOLONG, at, "a qualifier has at most %u bytes",
+				     WCS_QUALIFIER_MAX);
+	if (name.len == 0 && rows->options.key)
+		return csv_rows_fail(rows, -EINVAL, at, "the column has no name");
+	bytes = malloc(name.len + 1);
 	if (!bytes)
 		return csv_rows_no_memory(rows);
-	memcpy(bytes, csv_rows_field(rows, column->field), field->len);
-	column->qualifier = (struct wcs_slice){bytes, field->len};
+	memcpy(bytes, name.data, name.len);
+	column->qualifier = (struct wcs_slice){bytes, name.len};
 	return 0;
+}
+
+/* Reads the name of a column, family:qualifier. */
+static int csv_rows_both(struct csv_rows *rows, struct csv_column *column)
+{
+	struct wcs_slice name = csv_rows_field(rows, column->field), family = name;
+	const char *colon = memchr(name.data, ':', name.len);
+	int rc;
+
+	if (!colon)
+		return csv_rows_fail(rows, -EINVAL, rows->csv.fields[column->field].place,
+				     "the column %.*s is of no family: it is family:column, or "
+				     "--family F is that of all columns",
+				     name.len < 64 ? (int)name.len : 64, (const char *)name.data);
+	family.len = (size_t)(colon - (const char *)name.data);
+	rc = csv_rows_family(rows, column, family);
+	return rc ? rc
+		  : csv_rows_qualifier(rows, column,
+				       (struct wcs_slice){colon + 1, name.len - family.len - 1});
 }
 
 static int csv_rows_compare(const void *left, const void *right)
@@ -107,9 +133,10 @@ static int csv_rows_compare(const void *left, const void *right)
 static int csv_rows_sort(struct csv_rows *rows)
 {
 	struct csv_column *columns = rows->columns;
+	size_t first = rows->key_count;
 
-	qsort(columns + 1, rows->column_count - 1, sizeof(*columns), csv_rows_compare);
-	for (size_t i = 2; i < rows->column_count; i++) {
+	qsort(columns + first, rows->column_count - first, sizeof(*columns), csv_rows_compare);
+	for (size_t i = first + 1; i < rows->column_count; i++) {
 		size_t a = columns[i - 1].field, b = columns[i].field;
 
 		if (csv_rows_compare(&columns[i - 1], &columns[i]) == 0)
@@ -120,30 +147,72 @@ static int csv_rows_sort(struct csv_rows *rows)
 	return 0;
 }
 
-/* The column of the keys becomes the first, the others keep their order. */
-static int csv_rows_find_key(struct csv_rows *rows)
+/* Finds the field of the header that has that name, the one of the key that is at `at`. */
+static int csv_rows_find(struct csv_rows *rows, struct wcs_slice name, size_t at)
 {
-	const char *name = rows->options.key;
+	int len = name.len < 64 ? (int)name.len : 64;
 	size_t found = SIZE_MAX;
 
-	for (size_t i = 0; i < rows->column_count; i++) {
-		const struct csv_field *field = &rows->csv.fields[i];
-
-		if (field->len != strlen(name) ||
-		    memcmp(csv_rows_field(rows, i), name, field->len) != 0)
+	for (size_t i = 0; i < rows->csv.count; i++) {
+		if (wcs_slice_compare(csv_rows_field(rows, i), name) != 0)
 			continue;
+		for (size_t k = 0; k < at; k++)
+			if (rows->columns[k].field == i)
+				found = i;
 		if (found != SIZE_MAX)
-			return csv_rows_fail(rows, -EINVAL, field->place,
-					     "the column %.64s is there twice", name);
+			return csv_rows_fail(rows, -EINVAL, rows->csv.fields[i].place,
+					     "the column %.*s is there twice", len,
+					     (const char *)name.data);
 		found = i;
 	}
 	if (found == SIZE_MAX)
 		return csv_rows_fail(rows, -EINVAL, rows->csv.fields[0].place,
-				     "the header has no column %.64s", name);
-	for (size_t i = found; i > 0; i--)
-		rows->columns[i].field = i - 1;
-	rows->columns[0].field = found;
+				     "the header has no column %.*s", len, (const char *)name.data);
+	rows->columns[at].field = found;
 	return 0;
+}
+
+/* The columns of the key become the first, in its order; the others keep theirs. */
+static int csv_rows_find_key(struct csv_rows *rows, const struct csv *names)
+{
+	size_t next = names->count;
+	int rc = 0;
+
+	if (next >= rows->column_count)
+		return csv_rows_fail(rows, -EINVAL, rows->csv.fields[0].place,
+				     "the header has %zu columns, all of the key", next);
+	for (size_t i = 0; i < next && rc == 0; i++)
+		rc = csv_rows_find(rows,
+				   (struct wcs_slice){names->bytes + names->fields[i].start,
+						      names->fields[i].len},
+				   i);
+	for (size_t i = 0; i < rows->column_count && rc == 0; i++) {
+		bool key = false;
+
+		for (size_t k = 0; k < names->count; k++)
+			key = key || rows->columns[k].field == i;
+		if (!key)
+			rows->columns[next++].field = i;
+	}
+	rows->key_count = names->count;
+	return rc;
+}
+
+static int csv_rows_key(struct csv_rows *rows)
+{
+	const char *key = rows->options.key;
+	struct csv names = {.max = WCS_IMPORT_LINE_MAX, .separator = ',', .place = {1, 1}};
+	int more = csv_read(&names, key, strlen(key), &(size_t){0});
+	int rc;
+
+	if (more == 0)
+		more = csv_end(&names);
+	rc = more > 0 ? csv_rows_find_key(rows, &names)
+		      : csv_rows_fail(rows, -EINVAL, rows->csv.fields[0].place, "--key '%.64s': %s",
+				      key, more < 0 ? names.why : "names no column");
+	free(names.bytes);
+	free(names.fields);
+	return rc;
 }
 
 /* Reads the row of families, or else that of qualifiers. */
@@ -152,9 +221,10 @@ static int csv_rows_names(struct csv_rows *rows, bool families)
 	const char *family = rows->options.family;
 	const char *what = families ? "families" : "columns";
 	const struct csv_field *fields = rows->csv.fields;
+	bool ordinary = rows->options.key != NULL, both = ordinary && !family;
 	int rc = 0;
 
-	if (fields[0].len > 0 && !rows->options.key)
+	if (fields[0].len > 0 && !ordinary)
 		return csv_rows_fail(rows, -EINVAL, fields[0].place,
 				     "the first field of the %s must be empty: below it are the "
 				     "row keys; for a header that names all columns, add "
@@ -163,30 +233,61 @@ static int csv_rows_names(struct csv_rows *rows, bool families)
 	if (rows->csv.count < 2)
 		return csv_rows_fail(rows, -EINVAL, fields[0].place,
 				     "the %s have no field behind the first", what);
-	if (fields[1].len == 0 && !rows->options.key)
+	if (fields[1].len == 0 && !ordinary)
 		return csv_rows_fail(rows, -EINVAL, fields[1].place,
 				     "the second field of the %s must not be empty", what);
-	if (!families && rows->options.key)
-		rc = csv_rows_find_key(rows);
-	if (rc == 0 && family)
-		rc = csv_rows_family(rows, 1, family, strlen(family));
-	for (size_t i = 1; i < rows->column_count && rc == 0; i++) {
-		size_t len = fields[i].len;
+	if (ordinary)
+		rc = csv_rows_key(rows);
+	for (size_t i = rows->key_count; i < rows->column_count && rc == 0; i++) {
+		struct csv_column *column = &rows->columns[i];
+		struct wcs_slice name = csv_rows_field(rows, column->field);
 
-		if (families && len > 0)
-			rc = csv_rows_family(rows, i, csv_rows_field(rows, i), len);
-		else if (families || (family && i > 1))
-			strcpy(rows->columns[i].family, rows->columns[i - 1].family);
-		if (!families && rc == 0)
-			rc = csv_rows_qualifier(rows, &rows->columns[i]);
+		if (both)
+			rc = csv_rows_both(rows, column);
+		else if (family && i == rows->key_count)
+			rc = csv_rows_family(rows, column,
+					     (struct wcs_slice){family, strlen(family)});
+		else if (families && name.len > 0)
+			rc = csv_rows_family(rows, column, name);
+		else if (families || family)
+			strcpy(column->family, column[-1].family);
+		if (!families && !both && rc == 0)
+			rc = csv_rows_qualifier(rows, column, name);
 	}
 	return rc == 0 && !families ? csv_rows_sort(rows) : rc;
+}
+
+/* Adds a cell to the row. */
+static void csv_rows_put(struct csv_rows *rows, const struct csv_column *column, int64_t ts,
+			 struct wcs_slice value, struct csv_row *row)
+{
+	struct wcs_cell *cell = &rows->cells[row->count];
+	struct wcs_slice family = {column->family, strlen(column->family)};
+
+	*cell = (struct wcs_cell){.differs = WCS_PART_ROW,
+				  .row = row->key,
+				  .family = family,
+				  .qualifier = column->qualifier,
+				  .info = {.ts = ts, .size = value.len},
+				  .value = value};
+	if (row->count++ > 0)
+		cell->differs = strcmp(cell[-1].family.data, family.data) == 0 ? WCS_PART_QUALIFIER
+									       : WCS_PART_FAMILY;
+}
+
+static int csv_rows_begin(struct csv_rows *rows, uint64_t line)
+{
+	struct csv_row header = {.cells = rows->cells, .line = line};
+
+	for (size_t i = rows->key_count; i < rows->column_count; i++)
+		csv_rows_put(rows, &rows->columns[i], 0, (struct wcs_slice){"", 0}, &header);
+	return rows->options.begin(rows->options.ctx, &header, &rows->keys, &rows->delimiter);
 }
 
 static int csv_rows_header(struct csv_rows *rows)
 {
 	const struct csv_field *field = &rows->csv.fields[0];
-	bool families = !rows->columns && !rows->options.family;
+	bool families = !rows->columns && !rows->options.family && !rows->options.key;
 	int rc;
 
 	if (!rows->columns) {
@@ -205,7 +306,7 @@ static int csv_rows_header(struct csv_rows *rows)
 	rc = csv_rows_names(rows, families);
 	if (rc == 0 && !families) {
 		rows->body = rows->csv.place.line;
-		rc = rows->options.begin(rows->options.ctx, field->place.line, &rows->keys);
+		rc = csv_rows_begin(rows, field->place.line);
 	}
 	return rc;
 }
@@ -233,34 +334,48 @@ static int64_t csv_rows_ts(const char *text, size_t *len)
 static int csv_rows_cell(struct csv_rows *rows, const struct csv_column *column,
 			 struct csv_row *row)
 {
-	const struct csv_field *field = &rows->csv.fields[column->field];
-	const char *bytes = csv_rows_field(rows, column->field);
-	struct wcs_cell *cell = &rows->cells[row->count];
-	struct wcs_slice family = {column->family, strlen(column->family)};
+	struct wcs_slice value = csv_rows_field(rows, column->field);
 	int64_t ts = WCS_TS_SERVER;
-	size_t len = field->len;
 
 	if (rows->options.timestamps)
-		ts = csv_rows_ts(bytes, &len);
-	if (len > WCS_VALUE_MAX)
-		return csv_rows_fail(rows, -EFBIG, field->place, "a value has at most %u bytes",
-				     WCS_VALUE_MAX);
-	*cell = (struct wcs_cell){.differs = WCS_PART_ROW,
-				  .row = row->key,
-				  .family = family,
-				  .qualifier = column->qualifier,
-				  .info = {.ts = ts, .size = len},
-				  .value = {bytes, len}};
-	if (row->count++ > 0)
-		cell->differs = strcmp(cell[-1].family.data, family.data) == 0 ? WCS_PART_QUALIFIER
-									       : WCS_PART_FAMILY;
+		ts = csv_rows_ts(value.data, &value.len);
+	if (value.len > WCS_VALUE_MAX)
+		return csv_rows_fail(rows, -EFBIG, rows->csv.fields[column->field].place,
+				     "a value has at most %u bytes", WCS_VALUE_MAX);
+	csv_rows_put(rows, column, ts, value, row);
+	return 0;
+}
+
+/* Joins the segments of the key to rows->joined. */
+static int csv_rows_join(struct csv_rows *rows)
+{
+	struct wcs_text *joined = &rows->joined;
+
+	joined->len = 0;
+	for (size_t i = 0; i < rows->key_count; i++) {
+		struct wcs_slice segment = csv_rows_field(rows, rows->columns[i].field);
+		struct csv_place at = rows->csv.fields[rows->columns[i].field].place;
+
+		if (segment.len == 0)
+			return csv_rows_fail(rows, -EINVAL, at, "a column of the key is empty");
+		if (memchr(segment.data, rows->delimiter, segment.len))
+			return csv_rows_fail(rows, -EINVAL, at,
+					     "a column of the key has the delimiter %c",
+					     rows->delimiter);
+		if (grow(&joined->bytes, &joined->room, joined->len + segment.len + 1, 256, 1))
+			return csv_rows_no_memory(rows);
+		if (i > 0)
+			joined->bytes[joined->len++] = (char)rows->delimiter;
+		memcpy(joined->bytes + joined->len, segment.data, segment.len);
+		joined->len += segment.len;
+	}
 	return 0;
 }
 
 static int csv_rows_row(struct csv_rows *rows)
 {
 	const struct csv_field *fields = rows->csv.fields, *key = &fields[rows->columns[0].field];
-	struct csv_row row = {.key = {rows->csv.bytes + key->start, key->len},
+	struct csv_row row = {.key = csv_rows_field(rows, rows->columns[0].field),
 			      .cells = rows->cells,
 			      .line = fields[0].place.line};
 	struct wcs_fault fault = {0};
@@ -270,8 +385,14 @@ static int csv_rows_row(struct csv_rows *rows)
 		return csv_rows_fail(rows, -EINVAL, fields[0].place,
 				     "%zu field%s, but the header has %zu", rows->csv.count,
 				     rows->csv.count == 1 ? "" : "s", rows->column_count);
-	if (key->len == 0)
-		return csv_rows_fail(rows, -EINVAL, key->place, "the row has no key");
+	if (rows->key_count > 1) {
+		rc = csv_rows_join(rows);
+		row.key = (struct wcs_slice){rows->joined.bytes, rows->joined.len};
+	} else if (row.key.len == 0) {
+		rc = csv_rows_fail(rows, -EINVAL, key->place, "the row has no key");
+	}
+	if (rc != 0)
+		return rc;
 	if (rows->keys) {
 		rc = wcs_keys_parse(rows->keys, 0, row.key, NULL, rows->key, &row.key.len, &fault);
 		row.key.data = rows->key;
@@ -281,7 +402,7 @@ static int csv_rows_row(struct csv_rows *rows)
 	if (rc != 0 || row.key.len > WCS_ROW_KEY_MAX)
 		return csv_rows_fail(rows, -ENAMETOOLONG, key->place,
 				     "a row key has at most %u bytes", WCS_ROW_KEY_MAX);
-	for (size_t i = 1; i < rows->column_count && rc == 0; i++)
+	for (size_t i = rows->key_count; i < rows->column_count && rc == 0; i++)
 		if (fields[rows->columns[i].field].len > 0)
 			rc = csv_rows_cell(rows, &rows->columns[i], &row);
 	return rc == 0 && row.count > 0 ? rows->options.row(rows->options.ctx, &row) : rc;
@@ -314,8 +435,7 @@ int csv_rows_end(struct csv_rows *rows)
 	int rc = csv_rows_take(rows, csv_end(&rows->csv));
 
 	if (rc == 0 && !rows->columns && rows->csv.place.line > 1)
-		return rows->options.begin(rows->options.ctx, 1,
-					   &rows->keys); /* of a table without cells */
+		return csv_rows_begin(rows, 1); /* of a table without cells */
 	if (rc == 0 && !rows->body)
 		rc = csv_rows_fail(rows, -EINVAL, rows->csv.place,
 				   "the file ends before its columns are named");

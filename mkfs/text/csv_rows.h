@@ -2,13 +2,14 @@
 /*
  * CSV as rows. Its header is that of `cbt import`: a row of families, unless there is one for all,
  * whose names carry to the right; a row of qualifiers; then rows, the key first. Or it is one row
- * that names the columns, and the key is in one of them.
+ * that names the columns, as family:qualifier unless there is one family for all, and some of them
+ * have the key.
  */
 #ifndef CSV_ROWS_H
 #define CSV_ROWS_H
 
 #include "mkfs/text/csv.h"
-#include "store/store.h"
+#include "store/rows.h"
 
 struct csv_row {
 	struct wcs_slice key;
@@ -21,15 +22,18 @@ struct csv_row {
 /* A callback's error ends reading; why is the caller's. */
 struct csv_rows_options {
 	const char *family; /* of all columns, and no row of families; NULL: there is one */
-	const char *key;    /* the column with the keys, of an ordinary header; NULL: none such */
-	bool create;	    /* the family may be missing */
+	const char *key; /* an ordinary header's columns with the segments of the key, as a record
+			  * of CSV; NULL: no such header */
+	bool create;	 /* the family may be missing */
 	char separator;
 	bool timestamps; /* value@timestamp */
 	/* Has the table the family? */
 	int (*has_family)(void *ctx, const char *family);
-	/* The header, whose last record begins at that line, is read. Sets *keys to the design in
-	 * whose shown form the keys are; NULL, as before the call: they are bytes. */
-	int (*begin)(void *ctx, uint64_t line, const struct wcs_keys **keys);
+	/* The header is read: `line` is where its last record begins, the cells are its columns,
+	 * sorted and without values. Sets *keys to the design in whose shown form the keys are;
+	 * NULL, as before the call: they are bytes. Sets *delimiter, which is '#' before. */
+	int (*begin)(void *ctx, const struct csv_row *header, const struct wcs_keys **keys,
+		     unsigned char *delimiter);
 	/* The slices are good until it returns, but names of families and qualifiers until
 	 * csv_rows_close. */
 	int (*row)(void *ctx, const struct csv_row *row);
@@ -42,9 +46,11 @@ struct csv_rows {
 	struct csv_rows_options options;
 	struct csv csv;
 	struct csv_column *columns; /* the keys', then those of cells; NULL: not read yet */
-	size_t column_count;
+	size_t column_count, key_count;
 	struct wcs_cell *cells; /* room for those of a row */
 	const struct wcs_keys *keys;
+	unsigned char delimiter;
+	struct wcs_text joined;		    /* the key of several columns */
 	unsigned char key[WCS_ROW_KEY_MAX]; /* of a shown form */
 	uint64_t body; /* line of the first row; 0: the headers are not read yet */
 	/* The place and the reason; an empty reason: a callback failed. */

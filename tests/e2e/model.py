@@ -10,8 +10,9 @@ and Python's json, base64 and csv alone: tests compare two things that do not sh
     model ordered FILE             fails unless keys ascend, columns do, and versions descend
     model dump SEED DIR TS         writes DIR/in (lines for rowfs-load) and DIR/want (the dump of
         them); no timestamp is above TS
-    model random_csv SEED FILE     writes a CSV of random fields for the families f and g
-    model csv FILE                 prints the cells of a CSV as cbt import takes it, a line each
+    model random_csv SEED FILE KEY writes a CSV of random fields for the families f and g
+    model csv FILE KEY             prints its cells, a line each; KEY empty: as cbt import takes it, or
+                                   the columns whose fields with # between them are the keys
     model fit FILE                 prints the rows of a dump's table t, without cells that CSV cannot have
     model harmless FILE            prints lines of an earlier version as this one spells them
     model newest FILE              prints the newest values of a dump's only table, as csv does
@@ -291,36 +292,52 @@ def write_dump(seed, directory, last):
             file.write("\n".join(out) + "\n")
 
 
-def write_csv(seed, path):
+def write_csv(seed, path, key):
     rng = random.Random(int(seed))
 
     def words(least):
         return "".join(rng.choices("ab ,\"\n\r;\u00e4%@1", k=rng.randrange(least, 7)))
 
     width = rng.randrange(2, 9)
+    names = [words(1) + str(i) for i in range(width)]
+    keys = key.split(",") if key else [""]
+    order = list(range(len(keys) + width))
+    if key:
+        names = [rng.choice("fg") + ":" + name for name in names]
+        rng.shuffle(order)
     with open(path, "w", newline="") as out:
         # csv quotes CR and LF only where they are part of the line's end.
         writer = csv.writer(out, **rng.choice([
             {"lineterminator": "\r\n"}, {"lineterminator": "\n", "quoting": csv.QUOTE_ALL},
             {"lineterminator": "\r", "quoting": csv.QUOTE_ALL}]))
-        writer.writerow(["", "f"] + [rng.choice(["", "", "g", "f"]) for _ in range(width - 1)])
-        writer.writerow([""] + [words(1) + str(i) for i in range(width)])
+        if not key:
+            writer.writerow(["", "f"] + [rng.choice(["", "", "g", "f"]) for _ in range(width - 1)])
+        writer.writerow([(keys + names)[at] for at in order])
         for i in range(200):
-            writer.writerow(["r%d." % i + words(0)] + [rng.choice(["", words(0)]) for _ in range(width)])
+            record = ["r%d." % i + words(0)] + [words(1) for _ in keys[1:]]
+            record += [rng.choice(["", words(0)]) for _ in range(width)]
+            writer.writerow([record[at] for at in order])
 
 
-def print_csv(path):
+def print_csv(path, key):
     csv.field_size_limit(1 << 30)
     with open(path, encoding="utf-8", errors="surrogateescape", newline="") as source:
-        families, qualifiers, *records = list(csv.reader(source))
-    assert families[0] == "" and qualifiers[0] == "" and families[1] != ""
-    for i in range(1, len(families)):
-        families[i] = families[i] or families[i - 1]
+        header, *records = list(csv.reader(source))
+    if key:
+        keys = [header.index(name) for name in key.split(",")]
+        columns = [(at, *name.split(":", 1)) for at, name in enumerate(header) if at not in keys]
+    else:
+        families, qualifiers, records = header, records[0], records[1:]
+        assert families[0] == "" and qualifiers[0] == "" and families[1] != ""
+        for i in range(1, len(families)):
+            families[i] = families[i] or families[i - 1]
+        assert len(qualifiers) == len(families)
+        keys, columns = [0], list(zip(range(len(header)), families, qualifiers))[1:]
     for record in records:
-        assert len(record) == len(families) == len(qualifiers)
-        for family, qualifier, value in list(zip(families, qualifiers, record))[1:]:
-            if value:
-                print(ascii((record[0], family, qualifier, value)))
+        assert len(record) == len(header)
+        for at, family, qualifier in columns:
+            if record[at]:
+                print(ascii(("#".join(record[key] for key in keys), family, qualifier, record[at])))
 
 
 def print_fit(path):

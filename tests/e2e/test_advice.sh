@@ -30,7 +30,6 @@ fail_with "no file" 2 '^rowfs-advise: FILE or STORE is missing' "$advise"
 fail_with "two files" 2 '^rowfs-advise: b: one FILE or STORE only' "$advise" a b
 fail_with "two formats" 2 '^rowfs-advise: only one --table, --csv or --tsv' "$advise" --csv t --tsv t -
 fail_with "a family of lines of JSON" 2 'go with --csv or --tsv' "$advise" --family f -
-fail_with "a key without a family" 2 '^rowfs-advise: --key goes with --family' "$advise" --csv t --key k -
 fail_with "a table's name that is none" 1 '^rowfs-advise: a/b: not a table' "$advise" --table a/b -
 fail_with "a file that is missing" 1 '^rowfs-advise: none: No such file' "$advise" none
 fail_with "a schema that is missing" 1 '^rowfs-advise: none: No such file' "$advise" --schema none -
@@ -170,6 +169,10 @@ check_eq "with an ordinary header and tabs" "log domains-forward" "$({
 	printf 'name\thost\n'
 	seq -f $'ann\th%.0f.example.com' 200
 } | "$advise" --json --tsv log --family f --key host - | rules)"
+check_eq "a key of two columns, and a column that has its family" "log domains-forward" "$({
+	printf 'v:q\tname\thost\n'
+	seq -f $'ann\tx\th%.0f.example.com' 200
+} | "$advise" --json --tsv log --key host,name - | rules)"
 check_eq "in the shown form of a design" 0 "$({
 	printf 'name,host\n'
 	seq -f 'ann,h%.0f.example.com' 200

@@ -111,12 +111,13 @@ struct csv_fuzz_rows {
 	uint64_t line;	      /* of the last one; 0: the header is not read */
 };
 
-static int csv_fuzz_begin(void *ctx, uint64_t line, const struct wcs_keys **keys)
+static int csv_fuzz_begin(void *ctx, const struct csv_row *header, const struct wcs_keys **keys,
+			  unsigned char *delimiter)
 {
 	struct csv_fuzz_rows *seen = ctx;
 
-	FUZZ_CHECK(seen->line == 0 && line > 0 && *keys == NULL);
-	seen->line = line;
+	FUZZ_CHECK(seen->line == 0 && header->line > 0 && *keys == NULL && *delimiter == '#');
+	seen->line = header->line;
 	return 0;
 }
 
@@ -172,6 +173,7 @@ static int csv_fuzz_rows_read(const char *bytes, size_t len, size_t piece, unsig
 {
 	struct csv_rows_options options = {.separator = ',',
 					   .family = how & 1 ? "f" : NULL,
+					   .key = how & 64 ? "a,b" : NULL,
 					   .timestamps = (how & 2) != 0,
 					   .has_family = csv_fuzz_family,
 					   .begin = csv_fuzz_begin,
@@ -204,7 +206,7 @@ static void csv_fuzz_rows(const char *bytes, size_t len, size_t piece, unsigned 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	unsigned int how = fuzz_byte(&data, &size);
-	size_t piece = how / 4 + 1;
+	size_t piece = how % 64 / 4 + 1;
 
 	csv_fuzz_records((const char *)data, size, piece);
 	csv_fuzz_ends((const char *)data, size, "\r\n");
