@@ -28,6 +28,7 @@
 enum load_option {
 	LOAD_CSV = 256,
 	LOAD_TSV,
+	LOAD_DELIMITER,
 	LOAD_KEY,
 	LOAD_FAMILY,
 	LOAD_CREATE,
@@ -53,7 +54,7 @@ static const struct program program = {
 		"  --csv TABLE    FILE is CSV, as cbt import takes it: a row of families, each\n"
 		"                 for the columns up to the next; a row of columns; then rows,\n"
 		"                 each with its key first. Empty fields are no cells.\n"
-		"  --tsv TABLE    the same with tabs between the fields\n"
+		"  --tsv TABLE    the same with tabs between the fields; --delimiter C: with C\n"
 		"  --key C,...    one row names all columns, as F:COLUMN; these make the key\n"
 		"  --family F     all columns are of this family; nothing else names families\n"
 		"  --create       makes the table and the families that are missing\n"
@@ -70,8 +71,9 @@ struct load {
 	const char *source; /* the input, as messages name it */
 	int fd;
 	struct sink *sink;
-	const char *table; /* of CSV; NULL: the input is JSON */
-	bool no_schema;	   /* skips the lines of schemas */
+	const char *table;     /* of CSV; NULL: the input is JSON */
+	bool no_schema;	       /* skips the lines of schemas */
+	const char *delimiter; /* --delimiter; NULL: none */
 	struct csv_rows_options csv;
 	uint64_t bytes, size; /* read; of the file, 0: not known */
 	bool file;	      /* the input is a named file */
@@ -429,6 +431,15 @@ static int load_all(struct load *load, char **names, int count)
 	if (!load->table && (csv->family || csv->timestamps || csv->key || csv->create))
 		return program_misuse(&program, "--key, --family, --create and --timestamps go "
 						"with --csv or --tsv");
+	if (load->delimiter && csv->separator != ',')
+		return program_misuse(&program, "--delimiter goes with --csv");
+	if (load->delimiter && (strlen(load->delimiter) != 1 || strchr("\"\r\n", *load->delimiter)))
+		return program_misuse(&program,
+				      "--delimiter %s: it is one byte, no quote and no end of a "
+				      "line; --tsv takes tabs",
+				      load->delimiter);
+	if (load->delimiter)
+		load->csv.separator = *load->delimiter;
 	if (load->table && load->no_schema)
 		return program_misuse(&program, "--no-schema goes with lines of JSON");
 	if (count == 0)
@@ -459,15 +470,17 @@ static int load_all(struct load *load, char **names, int count)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {{"csv", required_argument, NULL, LOAD_CSV},
-						{"tsv", required_argument, NULL, LOAD_TSV},
-						{"key", required_argument, NULL, LOAD_KEY},
-						{"family", required_argument, NULL, LOAD_FAMILY},
-						{"create", no_argument, NULL, LOAD_CREATE},
-						{"timestamps", no_argument, NULL, LOAD_TIMESTAMPS},
-						{"no-schema", no_argument, NULL, LOAD_NO_SCHEMA},
-						PROGRAM_FOREIGN,
-						PROGRAM_OPTIONS};
+	static const struct option options[] = {
+		{"csv", required_argument, NULL, LOAD_CSV},
+		{"tsv", required_argument, NULL, LOAD_TSV},
+		{"delimiter", required_argument, NULL, LOAD_DELIMITER},
+		{"key", required_argument, NULL, LOAD_KEY},
+		{"family", required_argument, NULL, LOAD_FAMILY},
+		{"create", no_argument, NULL, LOAD_CREATE},
+		{"timestamps", no_argument, NULL, LOAD_TIMESTAMPS},
+		{"no-schema", no_argument, NULL, LOAD_NO_SCHEMA},
+		PROGRAM_FOREIGN,
+		PROGRAM_OPTIONS};
 	struct load load = {.fd = STDIN_FILENO,
 			    .source = "standard input",
 			    .csv = {.has_family = load_has_family,
@@ -485,6 +498,8 @@ int main(int argc, char **argv)
 				return program_misuse(&program, "only one --csv or --tsv");
 			load.table = optarg;
 			csv->separator = option == LOAD_CSV ? ',' : '\t';
+		} else if (option == LOAD_DELIMITER) {
+			load.delimiter = optarg;
 		} else if (option == LOAD_KEY) {
 			csv->key = optarg;
 		} else if (option == LOAD_FAMILY) {

@@ -215,6 +215,23 @@ static int csv_rows_key(struct csv_rows *rows)
 	return rc;
 }
 
+/* The header has one field. */
+static int csv_rows_alone(struct csv_rows *rows, const char *what)
+{
+	struct wcs_slice field = csv_rows_field(rows, 0);
+	struct csv_place at = rows->csv.fields[0].place;
+
+	for (const char *other = ";|,"; *other; other++)
+		if (memchr(field.data, *other, field.len))
+			return csv_rows_fail(rows, -EINVAL, at,
+					     "the %s have no field behind the first: is '%c' "
+					     "between the fields?",
+					     what, *other);
+	return csv_rows_fail(rows, -EINVAL, at, "the %s have no field behind the first%s", what,
+			     memchr(field.data, '\t', field.len) ? ": is a tab between the fields?"
+								 : "");
+}
+
 /* Reads the row of families, or else that of qualifiers. */
 static int csv_rows_names(struct csv_rows *rows, bool families)
 {
@@ -231,8 +248,7 @@ static int csv_rows_names(struct csv_rows *rows, bool families)
 				     "--key COLUMN --family F",
 				     what);
 	if (rows->csv.count < 2)
-		return csv_rows_fail(rows, -EINVAL, fields[0].place,
-				     "the %s have no field behind the first", what);
+		return csv_rows_alone(rows, what);
 	if (fields[1].len == 0 && !ordinary)
 		return csv_rows_fail(rows, -EINVAL, fields[1].place,
 				     "the second field of the %s must not be empty", what);

@@ -10,9 +10,11 @@ and Python's json, base64 and csv alone: tests compare two things that do not sh
     model ordered FILE             fails unless keys ascend, columns do, and versions descend
     model dump SEED DIR TS         writes DIR/in (lines for rowfs-load) and DIR/want (the dump of
         them); no timestamp is above TS
-    model random_csv SEED FILE KEY writes a CSV of random fields for the families f and g
-    model csv FILE KEY             prints its cells, a line each; KEY empty: as cbt import takes it, or
-                                   the columns whose fields with # between them are the keys
+    model random_csv SEED FILE KEY NAME=VALUE…
+                                   writes a CSV of random fields for the families f and g
+    model csv FILE KEY NAME=VALUE… prints its cells, a line each; KEY empty: as cbt import takes it, or
+                                   the columns whose fields with # between them are the keys; the
+                                   others are parameters of Python's reader, and of its writer
     model fit FILE                 prints the rows of a dump's table t, without cells that CSV cannot have
     model harmless FILE            prints lines of an earlier version as this one spells them
     model newest FILE              prints the newest values of a dump's only table, as csv does
@@ -292,7 +294,7 @@ def write_dump(seed, directory, last):
             file.write("\n".join(out) + "\n")
 
 
-def write_csv(seed, path, key):
+def write_csv(seed, path, key, *parameters):
     rng = random.Random(int(seed))
 
     def words(least):
@@ -309,7 +311,8 @@ def write_csv(seed, path, key):
         # csv quotes CR and LF only where they are part of the line's end.
         writer = csv.writer(out, **rng.choice([
             {"lineterminator": "\r\n"}, {"lineterminator": "\n", "quoting": csv.QUOTE_ALL},
-            {"lineterminator": "\r", "quoting": csv.QUOTE_ALL}]))
+            {"lineterminator": "\r", "quoting": csv.QUOTE_ALL}]),
+                            **dict(parameter.split("=", 1) for parameter in parameters))
         if not key:
             writer.writerow(["", "f"] + [rng.choice(["", "", "g", "f"]) for _ in range(width - 1)])
         writer.writerow([(keys + names)[at] for at in order])
@@ -319,10 +322,10 @@ def write_csv(seed, path, key):
             writer.writerow([record[at] for at in order])
 
 
-def print_csv(path, key):
+def print_csv(path, key, *parameters):
     csv.field_size_limit(1 << 30)
     with open(path, encoding="utf-8", errors="surrogateescape", newline="") as source:
-        header, *records = list(csv.reader(source))
+        header, *records = list(csv.reader(source, **dict(parameter.split("=", 1) for parameter in parameters)))
     if key:
         keys = [header.index(name) for name in key.split(",")]
         columns = [(at, *name.split(":", 1)) for at, name in enumerate(header) if at not in keys]

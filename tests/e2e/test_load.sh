@@ -22,6 +22,11 @@ is() {
 		"{\"key\":\"$3\",\"if\":{\"f\":{\"$4\":$5}}}")
 }
 
+# newest_of STORE TABLE: its rows, with the newest values.
+newest_of() {
+	"$BUILD/rowfs-dump" "$1" "$2" | jq -c 'select(.key) | [.key, (.families | map_values(map_values(.[0].value)))]' | paste -sd ' '
+}
+
 T='{"table":"t"}'
 row() {
 	printf '{"key":"%s","families":{"f":{"q":["%s"]}}}' "$1" "$2"
@@ -220,6 +225,30 @@ for order in UTF-{16,32}{LE,BE}; do
 	check_eq "$order: the advice helps" '{"key":"k"}' "$(iconv -f "$order" -t UTF-8 utf.txt)"
 done
 
+# ---- Delimiters ----------------------------------------------------------------------------------
+
+fresh
+printf ';f;\n;"a;1";b,\nk;"1;2";3,4\n' >in.csv
+check "csv: --delimiter" "$load" --csv t --delimiter ';' s in.csv
+check_eq "is between the fields" '["k",{"f":{"a;1":"1;2","b,":"3,4"}}]' "$(newest_of s t)"
+mount_store s m
+check "also into a mount" "$load" --csv t --delimiter ';' m/t <(printf ';f;\n;a;b\nl;1;2,3\n')
+check_eq "arrived" 2,3 "$(cat m/t/l/f/b)"
+unmount_store m
+while read -r header byte; do
+	csv 1:1 "the columns have no field behind the first: is $byte between the fields" --key id < <(printf "%b\\n" "$header")
+done <<'END'
+id;f:a ';'
+id\tf:a a.tab
+id|f:a '.'
+END
+csv 1:1 "the columns have no field behind the first: is ',' between" --key id --delimiter ';' < <(printf 'id,f:a\n')
+for delimiter in '' ';;' ä '"' $'\n' $'\r' '\t'; do
+	fail_with "--delimiter $delimiter" 2 'it is one byte' "$load" --csv t --delimiter "$delimiter" s
+done
+fail_with "--delimiter with --tsv" 2 'goes with --csv' "$load" --tsv t --delimiter ';' s
+fail_with "--delimiter with JSON" 2 'goes with --csv' "$load" --delimiter ';' s
+
 # ---- CSV with an ordinary header ---------------------------------------------------------------
 
 fresh
@@ -260,10 +289,6 @@ csv 3:1 '1 field, but the header has 2 \(1 line applied' "${ordinary[@]}" < <(pr
 fresh
 printf 'at,company,f:lat,route,g:a:b\n9,STC,53.4,22,x\n7,"VI,A",,1,"y\nz"\n' >in.csv
 cells='["STC#22#9",{"f":{"lat":"53.4"},"g":{"a:b":"x"}}] ["VI,A#1#7",{"g":{"a:b":"y\nz"}}]'
-# newest_of STORE TABLE: its rows, with the newest values.
-newest_of() {
-	"$BUILD/rowfs-dump" "$1" "$2" | jq -c 'select(.key) | [.key, (.families | map_values(map_values(.[0].value)))]' | paste -sd ' '
-}
 check "csv: a key of three columns, in the order of --key" "$load" --csv t --key company,route,at s in.csv
 check_eq "and columns that have their families" "$cells" "$(newest_of s t)"
 check "--create makes their families" "$load" --csv both --key company,route,at --create s in.csv
@@ -372,17 +397,21 @@ interrupted() {
 interrupted INT 130 1 < <(lines "$T"; for i in {1..3000}; do row "k$i" "$i"; echo; done)
 interrupted TERM 143 2 --csv t < <(lines ,f ,q; for i in {1..3000}; do echo "k$i,$i"; done)
 
+# shellcheck disable=SC2086 # words
 # The cells that Python's reader finds in random CSV, against those of a dump.
 for _ in 1 2 3; do
-	for options in '' '--key id,no'; do
+	while IFS='|' read -r options key parameters; do
 		fresh
 		seed=$RANDOM$RANDOM
-		model random_csv "$seed" random.csv "${options#--key }" || die "no random CSV"
-		# shellcheck disable=SC2086 # words
+		model random_csv "$seed" random.csv "$key" $parameters || die "no random CSV"
 		check "csv: random records load ($seed $options)" "$load" --csv t $options s random.csv
-		check_eq "csv: as Python reads them ($seed $options)" "$(model csv random.csv "${options#--key }" | sort)" \
+		check_eq "csv: as Python reads them ($seed $options)" "$(model csv random.csv "$key" $parameters | sort)" \
 			"$("$BUILD/rowfs-dump" s t | model newest /dev/stdin | sort)"
-	done
+	done <<-'END'
+		||
+		--key id,no|id,no|
+		--delimiter ;||delimiter=;
+	END
 done
 
 # ---- Size ------------------------------------------------------------------------------------
