@@ -31,6 +31,7 @@ enum load_option {
 	LOAD_DELIMITER,
 	LOAD_KEY,
 	LOAD_FAMILY,
+	LOAD_NULL,
 	LOAD_CREATE,
 	LOAD_TIMESTAMPS,
 	LOAD_NO_SCHEMA
@@ -57,6 +58,7 @@ static const struct program program = {
 		"  --tsv TABLE    the same with tabs between the fields; --delimiter C: with C\n"
 		"  --key C,...    one row names all columns, as F:COLUMN; these make the key\n"
 		"  --family F     all columns are of this family; nothing else names families\n"
+		"  --null TEXT    fields TEXT (not in quotes) are no cells, empty ones are empty\n"
 		"  --create       makes the table and the families that are missing\n"
 		"  --timestamps   a field VALUE@TIMESTAMP has its cell's timestamp\n"
 		"  --foreign      as root, uses another user's store without Landlock, too\n"
@@ -428,9 +430,10 @@ static int load_all(struct load *load, char **names, int count)
 	const struct csv_rows_options *csv = &load->csv;
 	int exit_code;
 
-	if (!load->table && (csv->family || csv->timestamps || csv->key || csv->create))
-		return program_misuse(&program, "--key, --family, --create and --timestamps go "
-						"with --csv or --tsv");
+	if (!load->table &&
+	    (csv->family || csv->timestamps || csv->key || csv->create || csv->null))
+		return program_misuse(&program, "--key, --family, --create, --null and "
+						"--timestamps go with --csv or --tsv");
 	if (load->delimiter && csv->separator != ',')
 		return program_misuse(&program, "--delimiter goes with --csv");
 	if (load->delimiter && (strlen(load->delimiter) != 1 || strchr("\"\r\n", *load->delimiter)))
@@ -476,6 +479,7 @@ int main(int argc, char **argv)
 		{"delimiter", required_argument, NULL, LOAD_DELIMITER},
 		{"key", required_argument, NULL, LOAD_KEY},
 		{"family", required_argument, NULL, LOAD_FAMILY},
+		{"null", required_argument, NULL, LOAD_NULL},
 		{"create", no_argument, NULL, LOAD_CREATE},
 		{"timestamps", no_argument, NULL, LOAD_TIMESTAMPS},
 		{"no-schema", no_argument, NULL, LOAD_NO_SCHEMA},
@@ -504,6 +508,8 @@ int main(int argc, char **argv)
 			csv->key = optarg;
 		} else if (option == LOAD_FAMILY) {
 			csv->family = optarg;
+		} else if (option == LOAD_NULL) {
+			csv->null = optarg;
 		} else if (option == LOAD_CREATE) {
 			csv->create = true;
 		} else if (option == LOAD_TIMESTAMPS) {

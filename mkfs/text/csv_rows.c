@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes rows of records of CSV. Empty fields are no cells, and a record without cells is no row.
+ * Makes rows of records of CSV. Null fields are no cells, and a record without cells is no row.
  * The cells of a row are sorted, as those of a scan. A header without columns is empty lines.
  */
 #include "mkfs/text/csv_rows.h"
@@ -346,7 +346,19 @@ static int64_t csv_rows_ts(const char *text, size_t *len)
 	return ts;
 }
 
-/* Adds a cell of a field that is not empty. */
+/* Does the field stand for no cell? */
+static bool csv_rows_is_null(const struct csv_rows *rows, size_t i)
+{
+	const char *null = rows->options.null;
+	struct wcs_slice field = csv_rows_field(rows, i);
+
+	if (!null)
+		return field.len == 0;
+	return !rows->csv.fields[i].quoted && field.len == strlen(null) &&
+	       memcmp(field.data, null, field.len) == 0;
+}
+
+/* Adds a cell of a field that is not null. */
 static int csv_rows_cell(struct csv_rows *rows, const struct csv_column *column,
 			 struct csv_row *row)
 {
@@ -372,7 +384,7 @@ static int csv_rows_join(struct csv_rows *rows)
 		struct wcs_slice segment = csv_rows_field(rows, rows->columns[i].field);
 		struct csv_place at = rows->csv.fields[rows->columns[i].field].place;
 
-		if (segment.len == 0)
+		if (segment.len == 0 || csv_rows_is_null(rows, rows->columns[i].field))
 			return csv_rows_fail(rows, -EINVAL, at, "a column of the key is empty");
 		if (memchr(segment.data, rows->delimiter, segment.len))
 			return csv_rows_fail(rows, -EINVAL, at,
@@ -404,7 +416,7 @@ static int csv_rows_row(struct csv_rows *rows)
 	if (rows->key_count > 1) {
 		rc = csv_rows_join(rows);
 		row.key = (struct wcs_slice){rows->joined.bytes, rows->joined.len};
-	} else if (row.key.len == 0) {
+	} else if (row.key.len == 0 || csv_rows_is_null(rows, rows->columns[0].field)) {
 		rc = csv_rows_fail(rows, -EINVAL, key->place, "the row has no key");
 	}
 	if (rc != 0)
@@ -419,7 +431,7 @@ static int csv_rows_row(struct csv_rows *rows)
 		return csv_rows_fail(rows, -ENAMETOOLONG, key->place,
 				     "a row key has at most %u bytes", WCS_ROW_KEY_MAX);
 	for (size_t i = rows->key_count; i < rows->column_count && rc == 0; i++)
-		if (fields[rows->columns[i].field].len > 0)
+		if (!csv_rows_is_null(rows, rows->columns[i].field))
 			rc = csv_rows_cell(rows, &rows->columns[i], &row);
 	return rc == 0 && row.count > 0 ? rows->options.row(rows->options.ctx, &row) : rc;
 }

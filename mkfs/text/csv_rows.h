@@ -22,9 +22,11 @@ struct csv_row {
 /* A callback's error ends reading; why is the caller's. */
 struct csv_rows_options {
 	const char *family; /* of all columns, and no row of families; NULL: there is one */
-	const char *key; /* an ordinary header's columns with the segments of the key, as a record
-			  * of CSV; NULL: no such header */
-	bool create;	 /* the family may be missing */
+	const char *key;  /* an ordinary header's columns with the segments of the key, as a record
+			   * of CSV; NULL: no such header */
+	const char *null; /* the text of a field without quotes that is no cell; NULL: any empty
+			   * field is none */
+	bool create;	  /* the family may be missing */
 	char separator;
 	bool timestamps; /* value@timestamp */
 	/* Has the table the family? */

@@ -14,7 +14,8 @@ and Python's json, base64 and csv alone: tests compare two things that do not sh
                                    writes a CSV of random fields for the families f and g
     model csv FILE KEY NAME=VALUE… prints its cells, a line each; KEY empty: as cbt import takes it, or
                                    the columns whose fields with # between them are the keys; the
-                                   others are parameters of Python's reader, and of its writer
+                                   others are parameters of Python's reader, and of its writer;
+                                   null=TEXT is no cell, in place of an empty field
     model fit FILE                 prints the rows of a dump's table t, without cells that CSV cannot have
     model harmless FILE            prints lines of an earlier version as this one spells them
     model newest FILE              prints the newest values of a dump's only table, as csv does
@@ -294,14 +295,21 @@ def write_dump(seed, directory, last):
             file.write("\n".join(out) + "\n")
 
 
-def write_csv(seed, path, key, *parameters):
+def csv_parameters(words):
+    """Those of Python's csv, and the text of a field that is no cell."""
+    parameters = dict(word.split("=", 1) for word in words)
+    return parameters.pop("null", ""), parameters
+
+
+def write_csv(seed, path, key, *words):
+    null, parameters = csv_parameters(words)
     rng = random.Random(int(seed))
 
-    def words(least):
+    def text(least):
         return "".join(rng.choices("ab ,\"\n\r;\u00e4%@1", k=rng.randrange(least, 7)))
 
     width = rng.randrange(2, 9)
-    names = [words(1) + str(i) for i in range(width)]
+    names = [text(1) + str(i) for i in range(width)]
     keys = key.split(",") if key else [""]
     order = list(range(len(keys) + width))
     if key:
@@ -309,23 +317,26 @@ def write_csv(seed, path, key, *parameters):
         rng.shuffle(order)
     with open(path, "w", newline="") as out:
         # csv quotes CR and LF only where they are part of the line's end.
-        writer = csv.writer(out, **rng.choice([
+        dialects = [
             {"lineterminator": "\r\n"}, {"lineterminator": "\n", "quoting": csv.QUOTE_ALL},
-            {"lineterminator": "\r", "quoting": csv.QUOTE_ALL}]),
-                            **dict(parameter.split("=", 1) for parameter in parameters))
+            {"lineterminator": "\r", "quoting": csv.QUOTE_ALL}]
+        if null:  # which no quotes may surround
+            dialects = dialects[:1]
+        writer = csv.writer(out, **rng.choice(dialects), **parameters)
         if not key:
             writer.writerow(["", "f"] + [rng.choice(["", "", "g", "f"]) for _ in range(width - 1)])
         writer.writerow([(keys + names)[at] for at in order])
         for i in range(200):
-            record = ["r%d." % i + words(0)] + [words(1) for _ in keys[1:]]
-            record += [rng.choice(["", words(0)]) for _ in range(width)]
+            record = ["r%d." % i + text(0)] + [text(1) for _ in keys[1:]]
+            record += [rng.choice([null, text(0)]) for _ in range(width)]
             writer.writerow([record[at] for at in order])
 
 
-def print_csv(path, key, *parameters):
+def print_csv(path, key, *words):
+    null, parameters = csv_parameters(words)
     csv.field_size_limit(1 << 30)
     with open(path, encoding="utf-8", errors="surrogateescape", newline="") as source:
-        header, *records = list(csv.reader(source, **dict(parameter.split("=", 1) for parameter in parameters)))
+        header, *records = list(csv.reader(source, **parameters))
     if key:
         keys = [header.index(name) for name in key.split(",")]
         columns = [(at, *name.split(":", 1)) for at, name in enumerate(header) if at not in keys]
@@ -339,7 +350,7 @@ def print_csv(path, key, *parameters):
     for record in records:
         assert len(record) == len(header)
         for at, family, qualifier in columns:
-            if record[at]:
+            if record[at] != null:
                 print(ascii(("#".join(record[key] for key in keys), family, qualifier, record[at])))
 
 

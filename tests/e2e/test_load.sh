@@ -249,6 +249,24 @@ done
 fail_with "--delimiter with --tsv" 2 'goes with --csv' "$load" --tsv t --delimiter ';' s
 fail_with "--delimiter with JSON" 2 'goes with --csv' "$load" --delimiter ';' s
 
+# ---- Null and empty fields -----------------------------------------------------------------------
+
+fresh
+printf 'id,f:a,f:b,f:c,f:d\nk,N,"N",,""\nl,N,N,N,N\n' >in.csv
+check "csv: --null" "$load" --csv t --key id --null N s in.csv
+check_eq "TEXT is no cell, but in quotes; empty fields are empty values" '["k",{"f":{"b":"N","c":"","d":""}}]' "$(newest_of s t)"
+mount_store s m
+check "also into a mount" "$load" --csv t --key id --null N m <(sed 's/^k/m/' in.csv)
+check_eq "arrived" "$(printf 'b 1\nc 0\nd 0')" "$(cd m/t/m/f && stat -c '%n %s' -- *[!@])"
+unmount_store m
+fresh
+check "csv: an empty TEXT" "$load" --csv t --key id --null '' s in.csv
+check_eq "tells no cell from an empty one" '["k",{"f":{"a":"N","b":"N","d":""}}] ["l",{"f":{"a":"N","b":"N","c":"N","d":"N"}}]' \
+	"$(newest_of s t)"
+csv 3:1 'the row has no key \(1 line applied' --key id --null N < <(printf 'id,f:a\n"N",1\nN,2\n')
+csv 2:3 'a column of the key is empty' --key id,at --null N < <(printf 'id,at,f:a\nk,N,1\n')
+fail_with "--null without --csv" 2 'go with --csv' "$load" --null N s
+
 # ---- CSV with an ordinary header ---------------------------------------------------------------
 
 fresh
@@ -411,6 +429,7 @@ for _ in 1 2 3; do
 		||
 		--key id,no|id,no|
 		--delimiter ;||delimiter=;
+		--null NULL||null=NULL
 	END
 done
 
