@@ -32,6 +32,7 @@ enum load_option {
 	LOAD_KEY,
 	LOAD_FAMILY,
 	LOAD_NULL,
+	LOAD_ESCAPE,
 	LOAD_CREATE,
 	LOAD_TIMESTAMPS,
 	LOAD_NO_SCHEMA
@@ -59,6 +60,8 @@ static const struct program program = {
 		"  --key C,...    one row names all columns, as F:COLUMN; these make the key\n"
 		"  --family F     all columns are of this family; nothing else names families\n"
 		"  --null TEXT    fields TEXT (not in quotes) are no cells, empty ones are empty\n"
+		"  --escape backslash   \\n, \\t, \\\" ... are escapes, also in quotes; \\N is no "
+		"cell\n"
 		"  --create       makes the table and the families that are missing\n"
 		"  --timestamps   a field VALUE@TIMESTAMP has its cell's timestamp\n"
 		"  --foreign      as root, uses another user's store without Landlock, too\n"
@@ -431,8 +434,8 @@ static int load_all(struct load *load, char **names, int count)
 	int exit_code;
 
 	if (!load->table &&
-	    (csv->family || csv->timestamps || csv->key || csv->create || csv->null))
-		return program_misuse(&program, "--key, --family, --create, --null and "
+	    (csv->family || csv->timestamps || csv->key || csv->create || csv->null || csv->escape))
+		return program_misuse(&program, "--key, --family, --create, --null, --escape and "
 						"--timestamps go with --csv or --tsv");
 	if (load->delimiter && csv->separator != ',')
 		return program_misuse(&program, "--delimiter goes with --csv");
@@ -443,6 +446,8 @@ static int load_all(struct load *load, char **names, int count)
 				      load->delimiter);
 	if (load->delimiter)
 		load->csv.separator = *load->delimiter;
+	if (load->table && csv->escape == csv->separator)
+		return program_misuse(&program, "--delimiter and --escape are the same byte");
 	if (load->table && load->no_schema)
 		return program_misuse(&program, "--no-schema goes with lines of JSON");
 	if (count == 0)
@@ -480,6 +485,7 @@ int main(int argc, char **argv)
 		{"key", required_argument, NULL, LOAD_KEY},
 		{"family", required_argument, NULL, LOAD_FAMILY},
 		{"null", required_argument, NULL, LOAD_NULL},
+		{"escape", required_argument, NULL, LOAD_ESCAPE},
 		{"create", no_argument, NULL, LOAD_CREATE},
 		{"timestamps", no_argument, NULL, LOAD_TIMESTAMPS},
 		{"no-schema", no_argument, NULL, LOAD_NO_SCHEMA},
@@ -510,6 +516,11 @@ int main(int argc, char **argv)
 			csv->family = optarg;
 		} else if (option == LOAD_NULL) {
 			csv->null = optarg;
+		} else if (option == LOAD_ESCAPE) {
+			if (strcmp(optarg, "backslash") != 0)
+				return program_misuse(
+					&program, "--escape %s: only backslash is known", optarg);
+			csv->escape = '\\';
 		} else if (option == LOAD_CREATE) {
 			csv->create = true;
 		} else if (option == LOAD_TIMESTAMPS) {

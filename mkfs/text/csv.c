@@ -3,9 +3,13 @@
  * Reads CSV by runs of plain bytes. A record ends with LF, CR or CR LF, as for Python's csv. A
  * field in quotes may hold any bytes, a quote as two. A quote within a field without quotes is an
  * error, as are bytes behind the closing quote: programs disagree about such files.
+ *
+ * Escapes, also in quotes, are those of PostgreSQL's and MySQL's exports: 0 b f n r t v for a byte,
+ * N for a null field, and any other byte but a letter or digit for itself.
  */
 #include "mkfs/text/csv.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -20,23 +24,31 @@ enum {
 	CSV_QUOTE,  /* behind a quote in it: the end, or the first of two */
 };
 
-size_t csv_plain(const char *text, size_t len, char separator, char other)
+/* The number of bytes before the first of these, of which some may be the same. */
+static inline __attribute__((always_inline)) size_t csv_span(const char *text, size_t len, char a,
+							     char b, char c, char d, char e)
 {
 	size_t at = 0;
 
 	for (; at + 8 <= len; at += 8) {
 		uint64_t word = get_le64((const unsigned char *)text + at);
-		uint64_t marks = word_equal(word, '"') | word_equal(word, '\n') |
-				 word_equal(word, (unsigned char)separator) |
-				 word_equal(word, (unsigned char)other);
+		uint64_t marks =
+			word_equal(word, (unsigned char)a) | word_equal(word, (unsigned char)b) |
+			word_equal(word, (unsigned char)c) | word_equal(word, (unsigned char)d) |
+			word_equal(word, (unsigned char)e);
 
 		if (marks)
 			return at + word_first(marks);
 	}
-	while (at < len && text[at] != '"' && text[at] != '\n' && text[at] != separator &&
-	       text[at] != other)
+	while (at < len && text[at] != a && text[at] != b && text[at] != c && text[at] != d &&
+	       text[at] != e)
 		at++;
 	return at;
+}
+
+size_t csv_plain(const char *text, size_t len, char separator, char other)
+{
+	return csv_span(text, len, '"', '\n', separator, other, other);
 }
 
 static int csv_fail(struct csv *csv, int rc, struct csv_place at, const char *why)
@@ -65,7 +77,8 @@ static void csv_field_begin(struct csv *csv, bool quoted)
 /* Is the record an empty line? */
 static bool csv_is_blank(const struct csv *csv)
 {
-	return csv->count == 1 && csv->fields[0].len == 0 && !csv->fields[0].quoted;
+	return csv->count == 1 && csv->fields[0].len == 0 && !csv->fields[0].quoted &&
+	       !csv->fields[0].null;
 }
 
 /* ---- Runs -------------------------------------------------------------------------------- */
@@ -83,7 +96,8 @@ static void csv_pass(struct csv *csv, const char *text, size_t len)
 {
 	size_t at = 0, end;
 
-	while (csv->state == CSV_QUOTED && (end = csv_plain(text, len, '\r', '\r')) < len) {
+	while ((csv->state == CSV_QUOTED || csv->escaped) &&
+	       (end = csv_span(text, len, '\r', '\n', '\n', '\n', '\n')) < len) {
 		csv->cr = csv->cr && end == 0;
 		csv_pass_end(csv, text[end]);
 		len -= end + 1;
@@ -97,18 +111,50 @@ static void csv_pass(struct csv *csv, const char *text, size_t len)
 		csv->place.column -= ((unsigned char)text[at] & 0xc0) == 0x80;
 }
 
-/* Adds bytes to the field. */
-static int csv_add(struct csv *csv, const char *text, size_t len)
+/* Adds bytes to the field; `text` is how they are spelled. */
+static int csv_put(struct csv *csv, const char *bytes, const char *text, size_t len)
 {
+	struct csv_field *field = &csv->fields[csv->count - 1];
 	int rc = csv_grow(csv, len);
 
 	if (rc)
 		return rc;
-	memcpy(csv->bytes + csv->len, text, len);
+	if (field->null)
+		return csv_fail(csv, -EINVAL, csv->place, "a null field, \\N, has other bytes");
+	memcpy(csv->bytes + csv->len, bytes, len);
 	csv->len += len;
-	csv->fields[csv->count - 1].len += len;
+	field->len += len;
 	csv_pass(csv, text, len);
 	return 0;
+}
+
+static int csv_add(struct csv *csv, const char *text, size_t len)
+{
+	return csv_put(csv, text, text, len);
+}
+
+/* Takes the byte behind that of an escape. */
+static int csv_unescape(struct csv *csv, char byte)
+{
+	static const char letters[] = "0bfnrtv", bytes[] = "\0\b\f\n\r\t\v";
+	struct csv_field *field = &csv->fields[csv->count - 1];
+	const char *letter = memchr(letters, byte, sizeof(letters) - 1);
+	int rc = 0;
+
+	if (letter) {
+		rc = csv_put(csv, bytes + (letter - letters), &byte, 1);
+	} else if (byte == 'N' && !field->quoted && field->len == 0 && !field->null) {
+		field->null = true;
+		csv->place.column++;
+	} else if (isalnum((unsigned char)byte)) {
+		return csv_fail(csv, -EINVAL, csv->place,
+				"no escape begins so; a backslash itself is two");
+	} else {
+		rc = csv_add(csv, &byte, 1);
+	}
+	field->quoted = field->quoted || !field->null;
+	csv->escaped = false;
+	return rc;
 }
 
 /* ---- Records ----------------------------------------------------------------------------- */
@@ -120,7 +166,9 @@ static int csv_take(struct csv *csv, char byte)
 	int rc;
 
 	csv->cr = false;
-	if (csv->state == CSV_QUOTED) {
+	if (csv->escape && byte == csv->escape && csv->state != CSV_QUOTE) {
+		csv->escaped = true;
+	} else if (csv->state == CSV_QUOTED) {
 		csv->state = CSV_QUOTE;
 	} else if (byte == '\n' || byte == '\r') {
 		csv->cr = cr;
@@ -156,6 +204,7 @@ static void csv_begin(struct csv *csv)
 static int csv_step(struct csv *csv, const char *text, size_t len, size_t *taken)
 {
 	size_t used = csv->len + csv->count * sizeof(*csv->fields), run;
+	char escape = csv->escape;
 	int rc = csv_grow(csv, 1);
 	const char *quote;
 
@@ -170,13 +219,22 @@ static int csv_step(struct csv *csv, const char *text, size_t len, size_t *taken
 		csv->cr = csv->cr && *taken == 0;
 		return 0;
 	}
+	if (csv->escaped) {
+		*taken = 1;
+		return csv_unescape(csv, *text);
+	}
 	/* A run ends where the record is too long, so that pieces do not move that place. */
 	run = len < csv->max - used ? len : csv->max - used;
-	if (csv->state == CSV_QUOTED) {
+	if (csv->state == CSV_QUOTED && escape) {
+		run = csv_span(text, run, '"', escape, escape, escape, escape);
+	} else if (csv->state == CSV_QUOTED) {
 		quote = memchr(text, '"', run);
 		run = quote ? (size_t)(quote - text) : run;
+	} else if (csv->state == CSV_PLAIN) {
+		run = escape ? csv_span(text, run, '"', '\n', '\r', csv->separator, escape)
+			     : csv_plain(text, run, csv->separator, '\r');
 	} else {
-		run = csv->state == CSV_PLAIN ? csv_plain(text, run, csv->separator, '\r') : 0;
+		run = 0;
 	}
 	*taken = run > 0 ? run : 1;
 	return run > 0 ? csv_add(csv, text, run) : csv_take(csv, *text);
@@ -208,6 +266,8 @@ int csv_end(struct csv *csv)
 	if (csv->state == CSV_QUOTED)
 		return csv_fail(csv, -EINVAL, csv->fields[csv->count - 1].place,
 				"the quotes of this field are not closed");
+	if (csv->escaped)
+		return csv_fail(csv, -EINVAL, csv->place, "the last field ends in an escape");
 	if (csv->count == 0 || csv->state == CSV_DONE)
 		return 0;
 	return csv_read(csv, "\n", 1, &(size_t){0});

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads CSV as RFC 4180 has it, or with another separator, in pieces: records of fields of any
- * bytes. */
+/* Reads CSV as RFC 4180 has it, or with another separator and escapes, in pieces: records of fields
+ * of any bytes. */
 #ifndef CSV_H
 #define CSV_H
 
@@ -17,15 +17,18 @@ struct csv_place {
 struct csv_field {
 	size_t start, len; /* in csv->bytes */
 	struct csv_place place;
-	bool quoted;
+	bool quoted; /* or it has an escape */
+	bool null;   /* an escape says so; it has no bytes */
 };
 
-/* The caller sets max, separator and place (1, 1), and frees bytes and fields at the end; all else
- * is zero at first. */
+/* The caller sets max, separator, escape and place (1, 1), and frees bytes and fields at the end;
+ * all else is zero at first. */
 struct csv {
 	size_t max;	/* bytes of a record */
 	char separator; /* of fields */
+	char escape;	/* begins an escape, as a backslash; 0: no byte does */
 	int state;
+	bool escaped;		/* the last byte was that of an escape */
 	bool cr;		/* the last byte was a CR that ended a line */
 	struct csv_place place; /* of the next byte */
 	/* The record: complete when csv_read or csv_end returned 1, valid until the next call. */

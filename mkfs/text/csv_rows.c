@@ -28,6 +28,7 @@ void csv_rows_open(struct csv_rows *rows, const struct csv_rows_options *options
 				  .delimiter = WCS_DELIMITER_DEFAULT,
 				  .csv = {.max = WCS_IMPORT_LINE_MAX,
 					  .separator = options->separator,
+					  .escape = options->escape,
 					  .place = {1, 1}}};
 }
 
@@ -352,7 +353,7 @@ static bool csv_rows_is_null(const struct csv_rows *rows, size_t i)
 	const char *null = rows->options.null;
 	struct wcs_slice field = csv_rows_field(rows, i);
 
-	if (!null)
+	if (!null || rows->csv.fields[i].null)
 		return field.len == 0;
 	return !rows->csv.fields[i].quoted && field.len == strlen(null) &&
 	       memcmp(field.data, null, field.len) == 0;

@@ -28,6 +28,7 @@ struct csv_rows_options {
 			   * field is none */
 	bool create;	  /* the family may be missing */
 	char separator;
+	char escape;	 /* of struct csv */
 	bool timestamps; /* value@timestamp */
 	/* Has the table the family? */
 	int (*has_family)(void *ctx, const char *family);

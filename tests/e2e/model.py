@@ -298,6 +298,8 @@ def write_dump(seed, directory, last):
 def csv_parameters(words):
     """Those of Python's csv, and the text of a field that is no cell."""
     parameters = dict(word.split("=", 1) for word in words)
+    if "quoting" in parameters:
+        parameters["quoting"] = int(parameters["quoting"])
     return parameters.pop("null", ""), parameters
 
 
@@ -306,7 +308,7 @@ def write_csv(seed, path, key, *words):
     rng = random.Random(int(seed))
 
     def text(least):
-        return "".join(rng.choices("ab ,\"\n\r;\u00e4%@1", k=rng.randrange(least, 7)))
+        return "".join(rng.choices("ab ,\"\n\r;\u00e4%@1" + parameters.get("escapechar", ""), k=rng.randrange(least, 7)))
 
     width = rng.randrange(2, 9)
     names = [text(1) + str(i) for i in range(width)]
@@ -320,9 +322,9 @@ def write_csv(seed, path, key, *words):
         dialects = [
             {"lineterminator": "\r\n"}, {"lineterminator": "\n", "quoting": csv.QUOTE_ALL},
             {"lineterminator": "\r", "quoting": csv.QUOTE_ALL}]
-        if null:  # which no quotes may surround
+        if null or "quoting" in parameters:  # which no quotes may surround
             dialects = dialects[:1]
-        writer = csv.writer(out, **rng.choice(dialects), **parameters)
+        writer = csv.writer(out, **{**rng.choice(dialects), **parameters})
         if not key:
             writer.writerow(["", "f"] + [rng.choice(["", "", "g", "f"]) for _ in range(width - 1)])
         writer.writerow([(keys + names)[at] for at in order])

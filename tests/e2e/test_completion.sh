@@ -91,7 +91,8 @@ is 'mnt' rowfs-dump --csv --family loc m
 is '' rowfs-dump fleet.db ''
 is '' rowfs-load --csv ''
 is '' rowfs-load --tsv t --key ''
-is 'rows.json' rowfs-load --csv t --delimiter x --null N fleet.db r
+is 'rows.json' rowfs-load --csv t --delimiter x --null N --escape backslash fleet.db r
+is 'backslash' rowfs-load --tsv t --escape b
 is 'rows.json' rowfs-load --tsv t --key id --family f fleet.db r
 is 'fleet.db|fleet.old' rowfs-load --csv t fleet
 is 'rows.json' rowfs-load fleet.db r

@@ -267,6 +267,39 @@ csv 3:1 'the row has no key \(1 line applied' --key id --null N < <(printf 'id,f
 csv 2:3 'a column of the key is empty' --key id,at --null N < <(printf 'id,at,f:a\nk,N,1\n')
 fail_with "--null without --csv" 2 'go with --csv' "$load" --null N s
 
+# ---- Escapes --------------------------------------------------------------------------------------
+
+fresh
+cat >in.csv <<'END'
+id,f:a,f:b\,c,f:d
+k\"1,\N,"\\N, \"x\"",a\nb\tc\
+d\,
+l,\0\b\f\r\v,"""\/","\
+"
+END
+check "csv: --escape backslash" "$load" --csv t --key id --escape backslash s in.csv
+check_eq "its escapes" '["k\"1",{"f":{"b,c":"\\N, \"x\"","d":"a\nb\tc\nd,"}}] ["l",{"f":{"a":"\u0000\b\f\r\u000b","b,c":"\"/","d":"\n"}}]' \
+	"$(newest_of s t)"
+check "csv: without it a backslash is a byte" "$load" --csv t --key id --family g s <(printf 'id,a\nm,\\N\\n\n')
+check_eq "as it is" '["m",{"g":{"a":"\\N\\n"}}]' "$(newest_of s t | grep -o '\["m".*')"
+fresh
+check "csv: with --null there are empty values beside \\N" "$load" --csv t --key id --escape backslash --null '\N' s \
+	<(printf 'id,f:a,f:b,f:c\nk,\\N,,\\\\N\n')
+check_eq "and a value of these bytes" '["k",{"f":{"b":"","c":"\\N"}}]' "$(newest_of s t)"
+mount_store s m
+check "also into a mount" "$load" --csv t --key id --escape backslash m/t <(printf 'id,f:a\nn,a\\nb\n')
+check_eq "arrived" $'a\nb' "$(cat m/t/n/f/a)"
+unmount_store m
+escapes=(--key id --escape backslash)
+csv 4:4 'no escape begins so; a backslash itself is two \(1 line applied' "${escapes[@]}" < <(printf 'id,f:a\nk,a\\\nb\nl,\\x\n')
+csv 2:5 'no escape begins so' "${escapes[@]}" < <(printf 'id,f:a\nk,"\\N"\n')
+csv 2:5 'a null field, .N, has other bytes' "${escapes[@]}" < <(printf 'id,f:a\nk,\\Nx\n')
+csv 2:5 'the last field ends in an escape' "${escapes[@]}" < <(echo -n $'id,f:a\nkl,\\')
+csv 2:3 'the quotes of this field are not closed' "${escapes[@]}" < <(printf 'id,f:a\nk,"x\\"\n')
+fail_with "another escape" 2 'only backslash is known' "$load" --csv t --escape x s
+fail_with "--escape without --csv" 2 'go with --csv' "$load" --escape backslash s
+fail_with "--escape and --delimiter of one byte" 2 'the same byte' "$load" --csv t --delimiter $'\\' --escape backslash s
+
 # ---- CSV with an ordinary header ---------------------------------------------------------------
 
 fresh
@@ -430,6 +463,8 @@ for _ in 1 2 3; do
 		--key id,no|id,no|
 		--delimiter ;||delimiter=;
 		--null NULL||null=NULL
+		--escape backslash||escapechar=\ doublequote=
+		--delimiter ; --key id --escape backslash|id|delimiter=; escapechar=\ quoting=3
 	END
 done
 

@@ -30,7 +30,9 @@ static void csv_fuzz_quote(const struct csv *csv, struct wcs_text *text)
 		for (size_t at = 0; at < field->len; at++) {
 			char byte = csv->bytes[field->start + at];
 
-			csv_fuzz_add(text, byte == '"' ? "\"\"" : &byte, byte == '"' ? 2 : 1);
+			if (byte == '"' || (csv->escape && byte == csv->escape))
+				csv_fuzz_add(text, &byte, 1);
+			csv_fuzz_add(text, &byte, 1);
 		}
 		csv_fuzz_add(text, "\"", 1);
 	}
@@ -38,10 +40,11 @@ static void csv_fuzz_quote(const struct csv *csv, struct wcs_text *text)
 }
 
 /* Reads records in pieces of that size, and gives them back in quotes. */
-static int csv_fuzz_read(const char *bytes, size_t len, size_t piece, struct wcs_text *quoted,
-			 struct csv_place *wrong)
+static int csv_fuzz_read(const char *bytes, size_t len, size_t piece, char escape,
+			 struct wcs_text *quoted, struct csv_place *wrong)
 {
-	struct csv csv = {.max = CSV_FUZZ_RECORD, .separator = ',', .place = {1, 1}};
+	struct csv csv = {
+		.max = CSV_FUZZ_RECORD, .separator = ',', .escape = escape, .place = {1, 1}};
 	size_t used;
 	int more = 0;
 
@@ -62,16 +65,17 @@ static int csv_fuzz_read(const char *bytes, size_t len, size_t piece, struct wcs
 	return more < 0 ? more : 0;
 }
 
-static void csv_fuzz_records(const char *bytes, size_t len, size_t piece)
+static void csv_fuzz_records(const char *bytes, size_t len, size_t piece, char escape)
 {
 	struct wcs_text whole = {.bytes = NULL}, pieces = {.bytes = NULL}, again = {.bytes = NULL};
 	struct csv_place wrong, other;
-	int error = csv_fuzz_read(bytes, len, len + 1, &whole, &wrong);
+	int error = csv_fuzz_read(bytes, len, len + 1, escape, &whole, &wrong);
 
-	FUZZ_CHECK(csv_fuzz_read(bytes, len, piece, &pieces, &other) == error);
+	FUZZ_CHECK(csv_fuzz_read(bytes, len, piece, escape, &pieces, &other) == error);
 	FUZZ_CHECK(fuzz_same(whole.bytes, whole.len, pieces.bytes, pieces.len));
 	FUZZ_CHECK(wrong.line == other.line && wrong.column == other.column);
-	FUZZ_CHECK(csv_fuzz_read(whole.bytes, whole.len, whole.len + 1, &again, &wrong) == 0);
+	FUZZ_CHECK(csv_fuzz_read(whole.bytes, whole.len, whole.len + 1, escape, &again, &wrong) ==
+		   0);
 	FUZZ_CHECK(fuzz_same(whole.bytes, whole.len, again.bytes, again.len));
 	free(whole.bytes);
 	free(pieces.bytes);
@@ -90,8 +94,8 @@ static void csv_fuzz_ends(const char *bytes, size_t len, const char *end)
 	for (size_t i = 0; i < len; i++)
 		csv_fuzz_add(&other, bytes[i] == '\n' ? end : bytes + i,
 			     bytes[i] == '\n' ? strlen(end) : 1);
-	rc = csv_fuzz_read(bytes, len, len + 1, &a, &wrong);
-	FUZZ_CHECK(csv_fuzz_read(other.bytes, other.len, other.len + 1, &b, &at) == rc);
+	rc = csv_fuzz_read(bytes, len, len + 1, 0, &a, &wrong);
+	FUZZ_CHECK(csv_fuzz_read(other.bytes, other.len, other.len + 1, 0, &b, &at) == rc);
 	FUZZ_CHECK(fuzz_same(a.bytes, a.len, b.bytes, b.len));
 	FUZZ_CHECK(wrong.line == at.line && wrong.column == at.column);
 	free(other.bytes);
@@ -174,6 +178,7 @@ static int csv_fuzz_rows_read(const char *bytes, size_t len, size_t piece, unsig
 	struct csv_rows_options options = {.separator = ',',
 					   .family = how & 1 ? "f" : NULL,
 					   .key = how & 64 ? "a,b" : NULL,
+					   .escape = how & 128 ? '\\' : 0,
 					   .timestamps = (how & 2) != 0,
 					   .has_family = csv_fuzz_family,
 					   .begin = csv_fuzz_begin,
@@ -208,7 +213,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	unsigned int how = fuzz_byte(&data, &size);
 	size_t piece = how % 64 / 4 + 1;
 
-	csv_fuzz_records((const char *)data, size, piece);
+	csv_fuzz_records((const char *)data, size, piece, how & 128 ? '\\' : 0);
 	csv_fuzz_ends((const char *)data, size, "\r\n");
 	csv_fuzz_ends((const char *)data, size, "\r");
 	csv_fuzz_rows((const char *)data, size, piece, how);
