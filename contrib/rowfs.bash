@@ -116,7 +116,7 @@ _rowfs_dump() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	COMPREPLY=()
 	if [[ $word == -* ]]; then
-		_rowfs_words "--view --csv --family --timestamps --foreign -h -V --help --version" "$word"
+		_rowfs_words "--view --csv --family --timestamps --header --foreign -h -V --help --version" "$word"
 	elif [[ ! ${COMP_WORDS[COMP_CWORD - 1]} =~ ^--(family|view)$ ]]; then
 		_rowfs_operands "--family --view"
 		case ${#_rowfs_before[@]} in

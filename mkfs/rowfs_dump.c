@@ -15,9 +15,8 @@
 
 static const struct program program = {
 	.name = (char[]){"rowfs-dump"},
-	.help = "Usage: rowfs-dump [--view CHAIN] [--csv [--family F] [--timestamps]]\n"
+	.help = "Usage: rowfs-dump [--view CHAIN] [--csv [--family F] [--timestamps] [--header]]\n"
 		"                  STORE|DIRECTORY [TABLE [PREFIX]]\n"
-		"\n"
 		"Prints a store that is not mounted, or what is in a directory of a mount, as\n"
 		"lines of JSON that rowfs-load takes: the schema, and for each table a line with\n"
 		"its name and one for each row, with all versions.\n"
@@ -33,6 +32,7 @@ static const struct program program = {
 		"  --family F     with --csv: prints this family only\n"
 		"  --timestamps   with --csv: prints values as value@timestamp, in microseconds,\n"
 		"                 for cbt import with timestamp=value-encoded\n"
+		"  --header       with --csv: one line names all columns, as F:COLUMN, and key\n"
 		"  --foreign      as root, uses another user's store without Landlock, too\n"
 		"  -h, --help     prints this\n"
 		"  -V, --version  prints the version\n"
@@ -168,12 +168,14 @@ static int dump_rows(struct dump *dump)
 
 /* ---- Main -------------------------------------------------------------------------------- */
 
-enum dump_option { DUMP_VIEW = 256, DUMP_CSV, DUMP_FAMILY, DUMP_TIMESTAMPS };
+enum dump_option { DUMP_VIEW = 256, DUMP_CSV, DUMP_FAMILY, DUMP_TIMESTAMPS, DUMP_HEADER };
 
 static int dump_arguments(struct dump *dump, int argc, char **argv)
 {
-	if (!dump->csv && (dump->options.family || dump->options.timestamps))
-		return program_misuse(&program, "--family and --timestamps go with --csv");
+	if (!dump->csv &&
+	    (dump->options.family || dump->options.timestamps || dump->options.header))
+		return program_misuse(&program,
+				      "--family, --timestamps and --header go with --csv");
 	if (argc == 0)
 		return program_misuse(&program, "STORE or DIRECTORY is missing");
 	if (argc > 3)
@@ -191,6 +193,7 @@ int main(int argc, char **argv)
 						{"csv", no_argument, NULL, DUMP_CSV},
 						{"family", required_argument, NULL, DUMP_FAMILY},
 						{"timestamps", no_argument, NULL, DUMP_TIMESTAMPS},
+						{"header", no_argument, NULL, DUMP_HEADER},
 						PROGRAM_FOREIGN,
 						PROGRAM_OPTIONS};
 	static struct dump dump;
@@ -206,6 +209,8 @@ int main(int argc, char **argv)
 			dump.options.family = optarg;
 		else if (option == DUMP_TIMESTAMPS)
 			dump.options.timestamps = true;
+		else if (option == DUMP_HEADER)
+			dump.options.header = true;
 		else if (option)
 			return program_option(&program, option);
 	}

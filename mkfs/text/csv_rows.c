@@ -179,9 +179,10 @@ static int csv_rows_find_key(struct csv_rows *rows, const struct csv *names)
 	size_t next = names->count;
 	int rc = 0;
 
-	if (next >= rows->column_count)
+	if (next > rows->column_count)
 		return csv_rows_fail(rows, -EINVAL, rows->csv.fields[0].place,
-				     "the header has %zu columns, all of the key", next);
+				     "the key has %zu columns, the header %zu", next,
+				     rows->column_count);
 	for (size_t i = 0; i < next && rc == 0; i++)
 		rc = csv_rows_find(rows,
 				   (struct wcs_slice){names->bytes + names->fields[i].start,
@@ -216,7 +217,7 @@ static int csv_rows_key(struct csv_rows *rows)
 	return rc;
 }
 
-/* The header has one field. */
+/* The header has one field: that of the keys alone is one of a table without cells. */
 static int csv_rows_alone(struct csv_rows *rows, const char *what)
 {
 	struct wcs_slice field = csv_rows_field(rows, 0);
@@ -228,9 +229,14 @@ static int csv_rows_alone(struct csv_rows *rows, const char *what)
 					     "the %s have no field behind the first: is '%c' "
 					     "between the fields?",
 					     what, *other);
-	return csv_rows_fail(rows, -EINVAL, at, "the %s have no field behind the first%s", what,
-			     memchr(field.data, '\t', field.len) ? ": is a tab between the fields?"
-								 : "");
+	if (memchr(field.data, '\t', field.len))
+		return csv_rows_fail(rows, -EINVAL, at,
+				     "the %s have no field behind the first: is a tab between the "
+				     "fields?",
+				     what);
+	return rows->options.key ? 0
+				 : csv_rows_fail(rows, -EINVAL, at,
+						 "the %s have no field behind the first", what);
 }
 
 /* Reads the row of families, or else that of qualifiers. */
@@ -249,11 +255,11 @@ static int csv_rows_names(struct csv_rows *rows, bool families)
 				     "--key COLUMN --family F",
 				     what);
 	if (rows->csv.count < 2)
-		return csv_rows_alone(rows, what);
-	if (fields[1].len == 0 && !ordinary)
+		rc = csv_rows_alone(rows, what);
+	else if (fields[1].len == 0 && !ordinary)
 		return csv_rows_fail(rows, -EINVAL, fields[1].place,
 				     "the second field of the %s must not be empty", what);
-	if (ordinary)
+	if (ordinary && rc == 0)
 		rc = csv_rows_key(rows);
 	for (size_t i = rows->key_count; i < rows->column_count && rc == 0; i++) {
 		struct csv_column *column = &rows->columns[i];
@@ -414,6 +420,9 @@ static int csv_rows_row(struct csv_rows *rows)
 		return csv_rows_fail(rows, -EINVAL, fields[0].place,
 				     "%zu field%s, but the header has %zu", rows->csv.count,
 				     rows->csv.count == 1 ? "" : "s", rows->column_count);
+	if (rows->key_count == rows->column_count)
+		return csv_rows_fail(rows, -EINVAL, fields[0].place,
+				     "a row, but all columns of the header are of the key");
 	if (rows->key_count > 1) {
 		rc = csv_rows_join(rows);
 		row.key = (struct wcs_slice){rows->joined.bytes, rows->joined.len};

@@ -239,6 +239,10 @@ static bool csv_add(struct csv_table *csv)
 
 	if (cell->qualifier.len == 0)
 		return csv_fail_cell(csv, "a column without a name, which CSV cannot have");
+	if (csv->options->header && csv->options->family && cell->qualifier.len == 3 &&
+	    memcmp(cell->qualifier.data, "key", 3) == 0)
+		return csv_fail_cell(csv,
+				     "the header names the keys so: print it without --family");
 	if (family && family->type == WCS_INTHLL)
 		return csv_fail_cell(csv, "an inthll, whose state CSV cannot have: take other "
 					  "families (--family), or JSON");
@@ -266,6 +270,25 @@ static bool csv_gather(struct csv_table *csv)
 }
 
 /* ---- Rows -------------------------------------------------------------------------------- */
+
+/* One line: key, and each column's name. */
+static void csv_ordinary(struct csv_table *csv)
+{
+	output_text(csv->out, "key");
+	for (size_t i = 0; i < csv->count; i++) {
+		const struct csv_column *column = &csv->columns[i];
+		bool quotes = csv_needs_quotes(column->qualifier);
+
+		output_text(csv->out, quotes ? ",\"" : ",");
+		if (!csv->options->family) {
+			output_write(csv->out, column->family.data, column->family.len);
+			output_text(csv->out, ":");
+		}
+		csv_put_field(csv, column->qualifier, quotes);
+		output_text(csv->out, quotes ? "\"" : "");
+	}
+	output_text(csv->out, "\n");
+}
 
 static void csv_header(struct csv_table *csv)
 {
@@ -357,7 +380,10 @@ int csv_write(struct rows *rows, const struct wcs_table_schema *table, const str
 	csv->options = options;
 	csv->out = out;
 	if (csv_start(csv, table, key) && csv_gather(csv)) {
-		csv_header(csv);
+		if (options->header)
+			csv_ordinary(csv);
+		else
+			csv_header(csv);
 		if (csv_start(csv, table, key))
 			csv_body(csv);
 	}

@@ -9,10 +9,12 @@
 struct csv_options {
 	const char *family; /* only this one; NULL: all */
 	bool timestamps;    /* values as value@timestamp */
+	bool header;	    /* one line names the columns, in place of two */
 };
 
 /*
- * A row of families, each named where its first column stands; a row of qualifiers; then the rows,
+ * A row of families, each named where its first column stands, and a row of qualifiers; or one row
+ * of "key" and the columns, as family:qualifier unless there is only one family. Then the rows,
  * each column's newest value, nothing where there is none. A key is bytes, of a table with a key
  * design its shown form. Reads the rows twice, since the columns come first. key: as in rows_start.
  * Prints why it fails, and returns PROGRAM_FAILED then: CSV cannot carry an empty value (without

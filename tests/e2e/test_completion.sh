@@ -34,7 +34,7 @@ is() {
 }
 
 for program in rowfs mkfs.rowfs fsck.rowfs rowfs-dump rowfs-load rowfs-path rowfs-advise; do
-	is "--help" "$program" --h
+	is "--help" "$program" --hel
 	is "--version" "$program" --ve
 	# Each option that is completed is one that the program's help has.
 	for option in $(completed "$program" - | tr '|' ' '); do

@@ -204,6 +204,34 @@ fail_with "cannot be in CSV" 1 'row r1, column h:v: an inthll, whose state CSV c
 	"$dump" --csv r t
 check "other families can" "$dump" --csv --family n r t
 
+# One line as header.
+make_store h '{"tables":{"t":{"families":{"f":{},"g":{}}},"none":{"families":{"f":{}}}}}'
+"$load" h <<'END'
+{"table":"t"}
+{"key":"a#1","families":{"f":{"b":["1"],"c,\"d\"":["2"]},"g":{"b:c":["3"]}}}
+{"key":"b","families":{"g":{"b:c":["x\ny"]}}}
+END
+check_eq "--header is one line" 'key,f:b,"f:c,""d""",g:b:c
+a#1,1,2,3
+b,,,"x
+y"' "$("$dump" --csv --header h t)"
+check_eq "of one family it has the columns alone" 'key,b,"c,""d"""
+a#1,1,2' "$("$dump" --csv --header --family f h t)"
+make_store back '{"tables":{"t":{"families":{"f":{},"g":{}}}}}'
+check "rowfs-load takes it" bash -c "'$dump' --csv --header --timestamps h t | '$load' --csv t --timestamps --key key back &&
+	'$dump' h t | cmp - <('$dump' back t)"
+check "that of one family, too" bash -c "'$dump' --csv --header --family f h t | '$load' --csv one --key key --family f --create back &&
+	cmp <('$dump' --csv --header back one) <('$dump' --csv --header --family f h t | sed '1s/b,\"c/f:b,\"f:c/')"
+check_eq "a table without cells has the line key" key "$("$dump" --csv --header h none)"
+check "which rowfs-load takes" "$load" --csv none --key key h <(echo key)
+"$load" h <<<'{"tables":{"t":{}}}
+{"table":"t"}
+{"key":"k","families":{"f":{"key":["1"]}}}'
+fail_with "a column key beside that of the keys" 1 'row k, column f:key: the header names the keys so: print it without --family' \
+	"$dump" --csv --header --family f h t
+check_eq "is none with its family" key,f:b "$("$dump" --csv --header h t | head -n 1 | cut -d , -f 1,2)"
+fail_with "--header without --csv" 2 '^rowfs-dump: --family, --timestamps and --header go with --csv' "$dump" --header h
+
 # Random tables, without cells that CSV cannot have, read back by Python's csv.
 for seed in 2 3; do
 	model fit "m$seed/want" >"m$seed/rows"

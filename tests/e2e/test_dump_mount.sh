@@ -64,6 +64,7 @@ cd m/t/a || exit 1
 check "the working directory" bash -c "'$dump' . | cmp - <('$dump' '$TMP/copy' t a)"
 cd "$TMP" || exit 1
 same "CSV" "--csv --timestamps copy t" --csv --timestamps m t
+same "CSV with one header line" "--csv --header copy t" --csv --header m t
 same "CSV of a row's directory" "--csv copy t a#b" --csv m/t/a/b
 
 yields "a directory without rows" 2 '"$dump" m/t/made | wc -l' mkdir m/t/made
