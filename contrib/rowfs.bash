@@ -130,7 +130,7 @@ _rowfs_load() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
 	COMPREPLY=()
 	if [[ $word == -* ]]; then
-		_rowfs_words "--csv --tsv --delimiter --key --family --null --escape --create --timestamps --no-schema --foreign -h -V --help --version" "$word"
+		_rowfs_words "--csv --tsv --delimiter --key --family --null --escape --create --timestamps --no-schema --quiet --foreign -h -V --help --version" "$word"
 	elif [[ $before == --escape ]]; then
 		_rowfs_words backslash "$word"
 	elif [[ ! $before =~ ^--(csv|tsv|delimiter|key|family|null)$ ]]; then

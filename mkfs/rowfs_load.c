@@ -35,7 +35,8 @@ enum load_option {
 	LOAD_ESCAPE,
 	LOAD_CREATE,
 	LOAD_TIMESTAMPS,
-	LOAD_NO_SCHEMA
+	LOAD_NO_SCHEMA,
+	LOAD_QUIET
 };
 
 static volatile sig_atomic_t load_signal; /* the signal that interrupted the load; 0: none */
@@ -64,6 +65,7 @@ static const struct program program = {
 		"cell\n"
 		"  --create       makes the table and the families that are missing\n"
 		"  --timestamps   a field VALUE@TIMESTAMP has its cell's timestamp\n"
+		"  --quiet        prints neither progress nor counts, but warnings and errors\n"
 		"  --foreign      as root, uses another user's store without Landlock, too\n"
 		"  -h, --help     prints this; -V, --version prints the version\n"
 		"Ends with 0, 1 when it failed, 2 for wrong usage.\n",
@@ -78,6 +80,7 @@ struct load {
 	struct sink *sink;
 	const char *table;     /* of CSV; NULL: the input is JSON */
 	bool no_schema;	       /* skips the lines of schemas */
+	bool quiet;	       /* neither progress nor counts are printed */
 	const char *delimiter; /* --delimiter; NULL: none */
 	struct csv_rows_options csv;
 	uint64_t bytes, size; /* read; of the file, 0: not known */
@@ -405,7 +408,7 @@ static int load_run(struct load *load)
 	load->sink->no_schema = load->no_schema;
 	if (fstat(load->fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
 		load->size = (uint64_t)st.st_size;
-	program_progress_start(true);
+	program_progress_start(!load->quiet);
 	exit_code = load->table ? load_csv(load) : load_lines(load);
 	/* Lines that were applied before a wrong one must survive a power cut, too. */
 	if (load->sink->kind->sync(load->sink))
@@ -416,7 +419,7 @@ static int load_run(struct load *load)
 	program_progress_end();
 	if (old > 0)
 		program_fail(&program, old == 1 ? TIMES_OLD_ONE : TIMES_OLD, old);
-	if (exit_code == PROGRAM_OK && (load->file || isatty(STDERR_FILENO) == 1))
+	if (exit_code == PROGRAM_OK && !load->quiet && (load->file || isatty(STDERR_FILENO) == 1))
 		fprintf(stderr, "%s: %" PRIu64 " row%s, %" PRIu64 " cell%s, %.1f s\n", program.name,
 			rows, rows == 1 ? "" : "s", cells, cells == 1 ? "" : "s",
 			program_seconds());
@@ -489,6 +492,7 @@ int main(int argc, char **argv)
 		{"create", no_argument, NULL, LOAD_CREATE},
 		{"timestamps", no_argument, NULL, LOAD_TIMESTAMPS},
 		{"no-schema", no_argument, NULL, LOAD_NO_SCHEMA},
+		{"quiet", no_argument, NULL, LOAD_QUIET},
 		PROGRAM_FOREIGN,
 		PROGRAM_OPTIONS};
 	struct load load = {.fd = STDIN_FILENO,
@@ -527,6 +531,8 @@ int main(int argc, char **argv)
 			csv->timestamps = true;
 		} else if (option == LOAD_NO_SCHEMA) {
 			load.no_schema = true;
+		} else if (option == LOAD_QUIET) {
+			load.quiet = true;
 		} else if (option) {
 			return program_option(&program, option);
 		}
