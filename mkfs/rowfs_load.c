@@ -19,6 +19,7 @@
 #include "lib/escape.h"
 #include "lib/system/message.h"
 #include "lib/times.h"
+#include "mkfs/load/distinct.h"
 #include "mkfs/load/lines.h"
 #include "mkfs/load/sink.h"
 #include "mkfs/mounted.h"
@@ -81,6 +82,7 @@ struct load {
 	const char *table;     /* of CSV; NULL: the input is JSON */
 	bool no_schema;	       /* skips the lines of schemas */
 	bool quiet;	       /* neither progress nor counts are printed */
+	struct distinct keys;  /* of CSV */
 	const char *delimiter; /* --delimiter; NULL: none */
 	struct csv_rows_options csv;
 	uint64_t bytes, size; /* read; of the file, 0: not known */
@@ -313,6 +315,7 @@ static int load_row(void *ctx, const struct csv_row *row)
 	struct load *load = ctx;
 	int rc = load->sink->kind->row(load->sink, row);
 
+	distinct_add(&load->keys, row->key);
 	if (rc && load->sink->why[0])
 		load->exit_code = load_fail_sink(load, load->sink->failed);
 	else if (rc && !load_finish(load))
@@ -384,6 +387,24 @@ static int load_csv(struct load *load)
 	return load->exit_code;
 }
 
+/* Prints the counts at the end, also to a script if lines had the same key. */
+static void load_put_counts(const struct load *load, uint64_t cells)
+{
+	uint64_t rows = load->sink->rows;
+	char keys[32] = "";
+	bool fewer = load->table && distinct_text(&load->keys, rows, keys);
+
+	if (load->quiet || (!fewer && !load->file && isatty(STDERR_FILENO) != 1))
+		return;
+	fprintf(stderr, "%s: %" PRIu64 " ", program.name, rows);
+	if (fewer)
+		fprintf(stderr, "lines made %s row%s", keys, strcmp(keys, "1") == 0 ? "" : "s");
+	else
+		fprintf(stderr, "row%s", rows == 1 ? "" : "s");
+	fprintf(stderr, ", %" PRIu64 " cell%s, %.1f s\n", cells, cells == 1 ? "" : "s",
+		program_seconds());
+}
+
 /* ---- Main -------------------------------------------------------------------------------- */
 
 static int load_run(struct load *load)
@@ -391,7 +412,7 @@ static int load_run(struct load *load)
 	int exit_code, rc = -ENOENT;
 	struct mounted mounted = {.root = NULL};
 	struct stat st;
-	uint64_t rows, cells, old;
+	uint64_t cells, old;
 
 	if (!mounted_is_store(load->path))
 		rc = mounted_find(load->path, &mounted);
@@ -414,15 +435,13 @@ static int load_run(struct load *load)
 	if (load->sink->kind->sync(load->sink))
 		exit_code = program_fail(&program, "%s: not safe on disk: %s", load->path,
 					 load->sink->why);
-	rows = load->sink->rows;
 	cells = load->sink->kind->cells(load->sink, &old);
 	program_progress_end();
 	if (old > 0)
 		program_fail(&program, old == 1 ? TIMES_OLD_ONE : TIMES_OLD, old);
-	if (exit_code == PROGRAM_OK && !load->quiet && (load->file || isatty(STDERR_FILENO) == 1))
-		fprintf(stderr, "%s: %" PRIu64 " row%s, %" PRIu64 " cell%s, %.1f s\n", program.name,
-			rows, rows == 1 ? "" : "s", cells, cells == 1 ? "" : "s",
-			program_seconds());
+	if (exit_code == PROGRAM_OK)
+		load_put_counts(load, cells);
+	free(load->keys.hashes);
 	load->sink->kind->close(load->sink);
 
 out:

@@ -3,6 +3,8 @@
 #
 # rowfs-load: the lines that it takes, the place where it stops and its messages then. Conditions
 # ("if") check the cells that arrived in the store, so that no mount is needed.
+#
+#   ROWFS_FULL=1   more distinct keys than are counted exactly (environment)
 
 . "$(dirname "$0")/lib.sh"
 FINAL=data
@@ -417,6 +419,17 @@ for where in s m; do
 	fail_with "$where, a wrong line" 1 "$one" "$load" $where < <(stamped 1700000001 && echo wrong)
 done
 unmount_store m
+# counts INPUT OPTION…: the line at the end, without the seconds.
+counts() {
+	"$load" --csv t --family f "${@:2}" s - <"$1" 2>&1 | sed 's/[0-9.]* s$/N s/'
+}
+check_eq "lines with one key are reported, also to a script" "rowfs-load: 1000 lines made 1 row, 1000 cells, N s" \
+	"$(counts <(echo id,q; for i in {1..1000}; do echo "k,$i"; done) --key id)"
+check_eq "those with two of three keys, and one that makes no cell" "rowfs-load: 3 lines made 2 rows, 3 cells, N s" \
+	"$(counts <(printf 'id,q\na,1\nb,2\na,3\nb,\n') --key id)"
+check_eq "not lines with keys of their own" "" "$(counts <(printf 'id,q\na,1\nb,2\n') --key id)"
+check_eq "nor with --quiet" "" "$(counts <(printf 'id,q\na,1\na,2\n') --key id --quiet)"
+check_eq "nor lines of JSON, which change a row" "" "$(lines "$T" "$(row a 1)" "$(row a 2)" | "$load" s 2>&1)"
 check_eq "a put through standard input says nothing" "" "$(lines "$T" "$(row a 1)" | "$load" s 2>&1)"
 mount_store s m
 "$load" m/t <(row c 1) 2>err
@@ -495,4 +508,9 @@ check "200,000 rows of CSV in 256 MiB of memory" bash -c "
 	[ -n '${ASAN_OPTIONS:-}' ] || ulimit -v 262144; exec '$load' --csv t s many.csv"
 is "the last one is there" t 'r199999' b '"x"'
 
+# Two lines a key: exactly, and with ROWFS_FULL=1 beyond the number that is exact, within 2 %.
+keys=$(rounds 200000 700000)
+awk -v keys="$keys" 'BEGIN { print "id,q"; for (i = 0; i < 2 * keys; i++) printf "user%06d,1\n", i % keys }' >many.csv
+made=$("$load" --csv t --key id --family g s many.csv 2>&1 | sed -nE "s/^.* $((2 * keys)) lines made (about )?([0-9]+) rows, .*/\2/p")
+check "lines of $keys keys made ${made:=0} rows" [ "$((made > keys ? made - keys : keys - made))" -le "$(rounds 0 14000)" ]
 finish
