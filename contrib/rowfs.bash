@@ -130,14 +130,15 @@ _rowfs_load() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
 	COMPREPLY=()
 	if [[ $word == -* ]]; then
-		_rowfs_words "--csv --tsv --delimiter --key --family --null --escape --create --timestamps --no-schema --quiet --foreign -h -V --help --version" "$word"
+		_rowfs_words "--csv --tsv --delimiter --key --family --null --escape --create --timestamps --no-schema --skip-bad --quiet --foreign -h -V --help --version" "$word"
 	elif [[ $before == --escape ]]; then
 		_rowfs_words backslash "$word"
 	elif [[ ! $before =~ ^--(csv|tsv|delimiter|key|family|null)$ ]]; then
-		_rowfs_operands "--csv --tsv --delimiter --key --family --null --escape"
-		case ${#_rowfs_before[@]} in
-		0) _rowfs_names < <(compgen -d -- "$word") ;;
-		1) _rowfs_names < <(compgen -f -- "$word") ;;
+		_rowfs_operands "--csv --tsv --delimiter --key --family --null --escape --skip-bad"
+		case $before,${#_rowfs_before[@]} in
+		--skip-bad,*) _rowfs_names < <(compgen -f -- "$word") ;;
+		*,0) _rowfs_names < <(compgen -d -- "$word") ;;
+		*,1) _rowfs_names < <(compgen -f -- "$word") ;;
 		esac
 	fi
 }

@@ -22,6 +22,7 @@
 #include "mkfs/load/distinct.h"
 #include "mkfs/load/lines.h"
 #include "mkfs/load/sink.h"
+#include "mkfs/load/skip.h"
 #include "mkfs/mounted.h"
 #include "mkfs/text/csv_rows.h"
 #include "store/rows.h"
@@ -37,7 +38,8 @@ enum load_option {
 	LOAD_CREATE,
 	LOAD_TIMESTAMPS,
 	LOAD_NO_SCHEMA,
-	LOAD_QUIET
+	LOAD_QUIET,
+	LOAD_SKIP_BAD
 };
 
 static volatile sig_atomic_t load_signal; /* the signal that interrupted the load; 0: none */
@@ -66,6 +68,7 @@ static const struct program program = {
 		"cell\n"
 		"  --create       makes the table and the families that are missing\n"
 		"  --timestamps   a field VALUE@TIMESTAMP has its cell's timestamp\n"
+		"  --skip-bad FILE   puts bad records of CSV there, with the reason, and goes on\n"
 		"  --quiet        prints neither progress nor counts, but warnings and errors\n"
 		"  --foreign      as root, uses another user's store without Landlock, too\n"
 		"  -h, --help     prints this; -V, --version prints the version\n"
@@ -83,6 +86,10 @@ struct load {
 	bool no_schema;	       /* skips the lines of schemas */
 	bool quiet;	       /* neither progress nor counts are printed */
 	struct distinct keys;  /* of CSV */
+	const char *skip_name; /* of --skip-bad; NULL: none */
+	struct skip skip;
+	uint64_t
+		refused; /* line of the record that the sink refused and that is skipped; 0: none */
 	const char *delimiter; /* --delimiter; NULL: none */
 	struct csv_rows_options csv;
 	uint64_t bytes, size; /* read; of the file, 0: not known */
@@ -197,12 +204,25 @@ static bool load_ready(const struct load *load)
 	return poll(&input, 1, 0) > 0;
 }
 
-/* Applies all that waits. PROGRAM_FAILED: the reason is printed. */
+/* Takes note of the record that the sink refused, if it can be skipped. Else prints the reason. */
+static void load_refused(struct load *load, int rc)
+{
+	bool record = rc == -EINVAL || rc == -ENAMETOOLONG || rc == -EOVERFLOW;
+
+	if (load->skip.file && record && load->sink->failed > 0)
+		load->refused = load->sink->failed;
+	else
+		load->exit_code = load_fail_sink(load, load->sink->failed);
+}
+
+/* Applies all that waits. After a failure load_refused was called. */
 static int load_finish(struct load *load)
 {
-	if (load->sink->kind->finish(load->sink))
-		load->exit_code = load_fail_sink(load, load->sink->failed);
-	return load->exit_code;
+	int rc = load->sink->kind->finish(load->sink);
+
+	if (rc)
+		load_refused(load, rc);
+	return rc ? rc : load->exit_code;
 }
 
 /* ---- Lines of JSON ----------------------------------------------------------------------- */
@@ -315,9 +335,9 @@ static int load_row(void *ctx, const struct csv_row *row)
 	struct load *load = ctx;
 	int rc = load->sink->kind->row(load->sink, row);
 
-	distinct_add(&load->keys, row->key);
+	distinct_add(&load->keys, row->key, load->sink->rows);
 	if (rc && load->sink->why[0])
-		load->exit_code = load_fail_sink(load, load->sink->failed);
+		load_refused(load, rc);
 	else if (rc && !load_finish(load))
 		load->exit_code = load_fail_at(load, row->line, 0, strerror(-rc));
 	return rc;
@@ -353,6 +373,71 @@ static ssize_t load_read(const struct load *load, char *buffer, size_t room, con
 	return got > 0 ? (ssize_t)got - mark : more;
 }
 
+/* Removes the number of applied lines from the reason. */
+static void load_cut_applied(char *why)
+{
+	char *end = strstr(why, " applied before it)");
+
+	while (end && end > why && *end != '(')
+		end--;
+	if (end && end > why)
+		end[-1] = '\0';
+}
+
+/* Puts the record of an error into the file of --skip-bad, and goes on behind it; false: the error
+ * ends the load. rc: of csv_rows_read. */
+static bool load_skip(struct load *load, struct csv_rows *rows, int rc)
+{
+	struct sink *sink = load->sink;
+	bool own = rows->why[0] != '\0'; /* not the sink's */
+
+	if (load->exit_code || !rows->body || rc == -ENOMEM || (rc == -EFBIG && rows->csv.why) ||
+	    (!own && !load->refused))
+		return false;
+	if (own && load_finish(load) && load->exit_code) /* of a record before it */
+		return false;
+	distinct_settle(&load->keys, sink->rows);
+	load_cut_applied(sink->why);
+	if (load->refused)
+		rc = skip_record(&load->skip, &rows->csv, load->refused,
+				 (struct csv_place){load->refused, 0}, sink->why);
+	else
+		rc = skip_record(&load->skip, &rows->csv, rows->csv.fields[0].place.line,
+				 rows->wrong, rows->why);
+	if (rc)
+		load->exit_code = program_fail(&program, "%s: %s", load->skip_name, strerror(-rc));
+	else if (load->refused && sink->kind->resume(sink))
+		load->exit_code = load_fail_sink(load, 0);
+	load->refused = 0;
+	rows->why[0] = sink->why[0] = '\0';
+	return load->exit_code == PROGRAM_OK;
+}
+
+/* As csv_rows_read and csv_rows_end with --skip-bad, text NULL: the end. */
+static int load_skipping(struct load *load, struct csv_rows *rows, const char *text, size_t len)
+{
+	struct skip *skip = &load->skip;
+	int rc = skip_add(skip, text ? text : "", len);
+	size_t end;
+
+	if (rc)
+		return load->exit_code = load_fail_at(load, rows->csv.place.line, 0, strerror(-rc));
+	end = skip_whole(skip, !text);
+	do {
+		rc = csv_rows_read(rows, skip->bytes + skip->read, end - skip->read);
+		if (!rc && !text)
+			rc = csv_rows_end(rows);
+		if (!rc)
+			rc = load_finish(load);
+	} while (rc && load_skip(load, rows, rc));
+	if (!rc) {
+		distinct_settle(&load->keys, load->sink->rows);
+		skip->read = end;
+		skip_applied(skip, &rows->csv);
+	}
+	return rc;
+}
+
 static int load_csv(struct load *load)
 {
 	static char buffer[256 << 10];
@@ -363,7 +448,8 @@ static int load_csv(struct load *load)
 
 	csv_rows_open(&rows, &load->csv);
 	while (!rc && !load_signal && (got = load_read(load, buffer, sizeof(buffer), &why)) > 0) {
-		rc = csv_rows_read(&rows, buffer, (size_t)got);
+		rc = load->skip.file ? load_skipping(load, &rows, buffer, (size_t)got)
+				     : csv_rows_read(&rows, buffer, (size_t)got);
 		load->bytes += (uint64_t)got;
 		if (!rc && !load_ready(load))
 			rc = load_finish(load);
@@ -371,7 +457,7 @@ static int load_csv(struct load *load)
 	}
 	error = errno;
 	if (!rc && !load_signal && got == 0)
-		rc = csv_rows_end(&rows);
+		rc = load->skip.file ? load_skipping(load, &rows, NULL, 0) : csv_rows_end(&rows);
 	if (rc && !load->exit_code)
 		load->exit_code = load_csv_fail(load, &rows);
 	else if (!rc && !load_finish(load)) {
@@ -392,7 +478,7 @@ static void load_put_counts(const struct load *load, uint64_t cells)
 {
 	uint64_t rows = load->sink->rows;
 	char keys[32] = "";
-	bool fewer = load->table && distinct_text(&load->keys, rows, keys);
+	bool fewer = distinct_text(&load->keys, keys);
 
 	if (load->quiet || (!fewer && !load->file && isatty(STDERR_FILENO) != 1))
 		return;
@@ -439,9 +525,15 @@ static int load_run(struct load *load)
 	program_progress_end();
 	if (old > 0)
 		program_fail(&program, old == 1 ? TIMES_OLD_ONE : TIMES_OLD, old);
+	distinct_settle(&load->keys, load->sink->rows);
 	if (exit_code == PROGRAM_OK)
 		load_put_counts(load, cells);
+	if (load->skip.count > 0)
+		exit_code = program_fail(&program, "%s: bad records that were skipped: %" PRIu64,
+					 load->skip_name, load->skip.count);
 	free(load->keys.hashes);
+	free(load->keys.waiting);
+	free(load->skip.bytes);
 	load->sink->kind->close(load->sink);
 
 out:
@@ -453,12 +545,14 @@ out:
 static int load_all(struct load *load, char **names, int count)
 {
 	const struct csv_rows_options *csv = &load->csv;
-	int exit_code;
+	int exit_code, rc;
 
 	if (!load->table &&
 	    (csv->family || csv->timestamps || csv->key || csv->create || csv->null || csv->escape))
 		return program_misuse(&program, "--key, --family, --create, --null, --escape and "
 						"--timestamps go with --csv or --tsv");
+	if (!load->table && load->skip_name)
+		return program_misuse(&program, "--skip-bad goes with --csv or --tsv");
 	if (load->delimiter && csv->separator != ',')
 		return program_misuse(&program, "--delimiter goes with --csv");
 	if (load->delimiter && (strlen(load->delimiter) != 1 || strchr("\"\r\n", *load->delimiter)))
@@ -493,7 +587,13 @@ static int load_all(struct load *load, char **names, int count)
 	}
 	if (load->fd < 0)
 		return program_fail(&program, "%s: %s", load->source, strerror(errno));
-	exit_code = load_run(load);
+	load->skip.source = load->source;
+	rc = load->skip_name ? skip_open(&load->skip, load->skip_name, load->fd) : 0;
+	exit_code = rc ? program_fail(&program, "--skip-bad %s: %s", load->skip_name,
+				      rc == -EINVAL ? "it is the input" : strerror(-rc))
+		       : load_run(load);
+	if (load->skip.file)
+		fclose(load->skip.file);
 	close(load->fd);
 	return exit_code;
 }
@@ -511,6 +611,7 @@ int main(int argc, char **argv)
 		{"create", no_argument, NULL, LOAD_CREATE},
 		{"timestamps", no_argument, NULL, LOAD_TIMESTAMPS},
 		{"no-schema", no_argument, NULL, LOAD_NO_SCHEMA},
+		{"skip-bad", required_argument, NULL, LOAD_SKIP_BAD},
 		{"quiet", no_argument, NULL, LOAD_QUIET},
 		PROGRAM_FOREIGN,
 		PROGRAM_OPTIONS};
@@ -550,6 +651,8 @@ int main(int argc, char **argv)
 			csv->timestamps = true;
 		} else if (option == LOAD_NO_SCHEMA) {
 			load.no_schema = true;
+		} else if (option == LOAD_SKIP_BAD) {
+			load.skip_name = optarg;
 		} else if (option == LOAD_QUIET) {
 			load.quiet = true;
 		} else if (option) {

@@ -38,6 +38,9 @@ struct sink_kind {
 	int (*row)(struct sink *sink, const struct csv_row *row);
 	/* Applies the lines and rows that wait. */
 	int (*finish)(struct sink *sink);
+	/* Goes on after a failure of a row of CSV: rows behind it are given again. A failure sets
+	 * only why. */
+	int (*resume)(struct sink *sink);
 	/* Returns when all applied lines survive a power cut. A failure sets only why. */
 	int (*sync)(struct sink *sink);
 	/* The number of cells written; *old: with timestamps before 1973 (struct wcs_stats). Into a

@@ -336,6 +336,27 @@ static int sink_mount_rows_open(struct sink_mount *to, const char *path)
 	return to->rows < 0 ? -errno : 0;
 }
 
+/* Opens the .rows of the table, or of the directory if that is in one. */
+static int sink_mount_rows_of(struct sink_mount *to, const char *table)
+{
+	char path[WCS_TABLE_NAME_MAX + sizeof("/.rows")];
+
+	snprintf(path, sizeof(path), "%s/.rows", table);
+	return sink_mount_rows_open(to, to->mounted->rows ? ".rows" : path);
+}
+
+static int sink_mount_resume(struct sink *sink)
+{
+	struct sink_mount *to = (struct sink_mount *)sink;
+	int rc = sink_mount_rows_of(to, sink->table);
+
+	for (size_t i = 0; i < 2; i++) {
+		to->pieces[i].run = (struct sink_run){.text = NULL};
+		to->pieces[i].text.len = 0;
+	}
+	return rc ? sink_fail(sink, rc, "%s", strerror(-rc)) : 0;
+}
+
 static int sink_mount_schema(struct sink_mount *to, const char *text, size_t len)
 {
 	char name[PATH_MAX + 32];
@@ -362,12 +383,11 @@ static int sink_mount_schema(struct sink_mount *to, const char *text, size_t len
 static int sink_mount_take(struct sink_mount *to, const struct wcs_line *line, const char *text,
 			   size_t len)
 {
-	char path[WCS_TABLE_NAME_MAX + sizeof("/.rows")], *changed;
+	char *changed;
 	int rc;
 
 	if (line->kind == WCS_LINE_TABLE) {
-		snprintf(path, sizeof(path), "%s/.rows", line->table);
-		rc = sink_mount_rows_open(to, path);
+		rc = sink_mount_rows_of(to, line->table);
 		if (rc)
 			return sink_fail(&to->sink, rc, "table %s: %s", line->table,
 					 rc == -ENOENT ? "the store has none of that name"
@@ -520,6 +540,7 @@ static void sink_mount_close(struct sink *sink)
 static const struct sink_kind sink_mount_kind = {.write = sink_mount_write,
 						 .row = sink_mount_row,
 						 .finish = sink_mount_finish,
+						 .resume = sink_mount_resume,
 						 .sync = sink_mount_sync,
 						 .cells = sink_mount_cells,
 						 .has = sink_mount_has,

@@ -15,6 +15,7 @@ struct sink_store {
 	struct wcs_store *store;
 	struct wcs_import *import;
 	struct wcs_table *table; /* named last; NULL: none */
+	uint64_t before;	 /* rows that imports before this one have applied */
 };
 
 static int sink_store_other(void *ctx, const struct wcs_line *line, struct wcs_table **table,
@@ -45,7 +46,7 @@ static int sink_store_other(void *ctx, const struct wcs_line *line, struct wcs_t
 /* Takes note of what is applied, and of a fault. */
 static int sink_store_result(struct sink_store *to, int rc, const struct wcs_fault *fault)
 {
-	to->sink.rows = wcs_import_lines(to->import);
+	to->sink.rows = to->before + wcs_import_lines(to->import);
 	if (!rc)
 		return 0;
 	to->sink.failed = (uint64_t)fault->line;
@@ -69,6 +70,24 @@ static int sink_store_finish(struct sink *sink)
 	struct wcs_fault fault = {0};
 
 	return sink_store_result(to, wcs_import_finish(to->import, &fault), &fault);
+}
+
+static int sink_store_import(struct sink_store *to)
+{
+	const struct wcs_import_options options = {
+		.other = sink_store_other, .line_max = to->sink.line_max, .ctx = to};
+
+	return wcs_import_new(to->table, &options, &to->import);
+}
+
+static int sink_store_resume(struct sink *sink)
+{
+	struct sink_store *to = (struct sink_store *)sink;
+
+	to->before = sink->rows;
+	wcs_import_free(to->import);
+	to->import = NULL;
+	return sink_store_import(to) ? sink_fail(sink, -ENOMEM, "no memory") : 0;
 }
 
 /* Copies the bytes to memory of the import. */
@@ -157,6 +176,7 @@ static void sink_store_close(struct sink *sink)
 static const struct sink_kind sink_store_kind = {.write = sink_store_write,
 						 .row = sink_store_row,
 						 .finish = sink_store_finish,
+						 .resume = sink_store_resume,
 						 .sync = sink_store_sync,
 						 .cells = sink_store_cells,
 						 .has = sink_store_has,
@@ -165,18 +185,15 @@ static const struct sink_kind sink_store_kind = {.write = sink_store_write,
 
 int sink_store_open(const struct program *program, const char *path, struct sink **sink)
 {
-	struct wcs_import_options import = {.other = sink_store_other,
-					    .line_max = WCS_IMPORT_LINE_MOST};
 	struct sink_store *to = calloc(1, sizeof(*to));
 	int exit_code;
 
 	if (!to)
 		return program_fail(program, "no memory");
 	to->sink.kind = &sink_store_kind;
-	to->sink.line_max = import.line_max;
-	import.ctx = to;
+	to->sink.line_max = WCS_IMPORT_LINE_MOST;
 	exit_code = mounted_open_store(program, path, NULL, false, &to->store);
-	if (exit_code == PROGRAM_OK && wcs_import_new(NULL, &import, &to->import))
+	if (exit_code == PROGRAM_OK && sink_store_import(to))
 		exit_code = program_fail(program, "no memory");
 	if (exit_code == PROGRAM_OK)
 		*sink = &to->sink;

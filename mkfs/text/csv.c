@@ -273,6 +273,15 @@ int csv_end(struct csv *csv)
 	return csv_read(csv, "\n", 1, &(size_t){0});
 }
 
+void csv_restart(struct csv *csv, uint64_t line, bool cr)
+{
+	csv->state = CSV_DONE;
+	csv->escaped = false;
+	csv->cr = cr;
+	csv->place = (struct csv_place){line, 1};
+	csv->why = NULL;
+}
+
 struct csv_place csv_next(const struct csv *csv)
 {
 	return csv->count > 0 && csv->state != CSV_DONE ? csv->fields[0].place : csv->place;

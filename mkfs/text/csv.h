@@ -45,6 +45,9 @@ struct csv {
 int csv_read(struct csv *csv, const char *text, size_t len, size_t *used);
 /* Ends the text: the last record may lack its newline. Returns as csv_read. */
 int csv_end(struct csv *csv);
+/* Forgets the record that is not complete and any fault: the next byte begins a line. cr: the byte
+ * before it is a CR. */
+void csv_restart(struct csv *csv, uint64_t line, bool cr);
 /* The place of the record that is not complete yet. */
 struct csv_place csv_next(const struct csv *csv);
 

@@ -92,6 +92,8 @@ is '' rowfs-dump fleet.db ''
 is '' rowfs-load --csv ''
 is '' rowfs-load --tsv t --key ''
 is 'rows.json' rowfs-load --csv t --delimiter x --null N --escape backslash fleet.db r
+is 'rows.json' rowfs-load --csv t --skip-bad r
+is 'fleet.db|fleet.old' rowfs-load --csv t --skip-bad rows.json fl
 is 'backslash' rowfs-load --tsv t --escape b
 is 'rows.json' rowfs-load --tsv t --key id --family f fleet.db r
 is 'fleet.db|fleet.old' rowfs-load --csv t fleet

@@ -385,6 +385,78 @@ csv 1:4 'a family.s name is 1 to 64' --key id < <(printf 'id,:a\n')
 csv 1:4 'the column has no name' --key id < <(printf 'id,f:\n')
 csv 1:8 'this column of family f is there twice' --key id < <(printf 'id,f:a,f:a\n')
 
+# ---- Bad records that are skipped ---------------------------------------------------------------
+
+# skipping WANT REGEX OPTION… <CSV: bad records of in.csv go to the file `bad`, which has WANT then.
+skipping() {
+	local want=$1 status=0
+	cat >in.csv
+	rm -f bad
+	"$load" --csv t --skip-bad bad "${@:2}" s in.csv 2>err || status=$?
+	check_eq "skipped: ${want%%$'\n'*}" "1 $want" "$status $(cat bad)"
+}
+fresh
+skipping $'in.csv:3:1: 3 fields, but the header has 2\nb,2,3\nin.csv:5:1: the row has no key\n,4' --family f \
+	< <(printf ',q\na,1\nb,2,3\nc,3\n,4\nd,5')
+check_eq "the others are there" '["a",{"f":{"q":"1"}}] ["c",{"f":{"q":"3"}}] ["d",{"f":{"q":"5"}}]' "$(newest_of s t)"
+check_eq "the end says how many" $'rowfs-load: 3 rows, 3 cells, N s\nrowfs-load: bad: bad records that were skipped: 2' \
+	"$(sed 's/[0-9.]* s$/N s/' err)"
+check "after correction they load" "$load" --csv t --family f s <(head -n 1 in.csv; grep -v '^in.csv:' bad | sed 's/^b,2,3$/b,2/; s/^,/e,/')
+check_eq "and are there" "b e" "$(newest_of s t | grep -oE '[be]"' | tr -d '"' | paste -sd ' ')"
+skipping $'in.csv:2:4: a quote in a field that does not begin with one\na,1"' --family f < <(printf ',q\na,1"\nb,1\n')
+skipping $'in.csv:3:4: a field in quotes goes on behind them; a quote in it is two\na,"x\nb,"y"' --family f \
+	< <(printf ',q\na,"x\nb,"y"\nc,1\n')
+skipping $'in.csv:3:3: the quotes of this field are not closed\nb,"x\n\nc,1' --family f < <(printf ',q\na,1\nb,"x\n\nc,1')
+skipping $'in.csv:2:1: a column of the key has the delimiter #\n"a\n#",b,1' --key i,j < <(printf 'i,j,f:q\n"a\n#",b,1\nc,d,1\n')
+fail_with "a header is no record" 1 '^rowfs-load: in.csv:1:1: the header has no column k' "$load" --csv t --skip-bad bad --key k s in.csv
+fail_with "lines of JSON are not skipped" 2 'skip-bad goes with --csv' "$load" --skip-bad bad s
+fail_with "the input is not the file of bad records" 1 '^rowfs-load: --skip-bad in.csv: it is the input' \
+	"$load" --csv t --skip-bad in.csv s in.csv
+fail_with "a file that cannot be made" 1 '^rowfs-load: --skip-bad none/bad: No such file' "$load" --csv t --skip-bad none/bad s in.csv
+fail_with "no room for bad records" 1 '^rowfs-load: /dev/full: No space left' "$load" --csv t --family f --skip-bad /dev/full s <(printf ',q\na\n')
+
+# Random records, good ones and bad ones of each kind, with all ends of lines: the good ones arrive, as when
+# they come alone, and the bad ones are in the file, unchanged.
+"$python" -S - <<'END'
+import random
+rng = random.Random()
+for name, end in ("lf", "\n"), ("crlf", "\r\n"), ("cr", "\r"):
+    records = []
+    for i in range(12000):
+        key = "k%d#%d" % (i % 7, i)
+        good = ["%s,%d,v" % (key, i), '%s,%d,"a%sb ""%d"""' % (key, i, end, i), key + ",,", ""]
+        bad = [key, "%s,%d,v,x" % (key, i), "%s,x%d,v" % (key, i), ",%d,v" % i, '%s,%d,v"x' % (key, i),
+               '%s,%d,"v%s"x' % (key, i, end), key * 1000 + ",1,v"]
+        wrong = rng.random() < .01
+        records.append((rng.choice(bad if wrong else good), wrong))
+    for file, of in ("all", (False, True)), ("good", (False,)), ("bad", (True,)):
+        with open("%s.%s" % (file, name), "w", newline="") as out:
+            out.write(("" if file == "bad" else "key,n:n,f:q" + end) + "".join(text + end for text, wrong in records if wrong in of))
+    with open("count." + name, "w") as out:
+        out.write("%d" % sum(wrong for text, wrong in records))
+END
+for end in lf crlf cr; do
+	for name in good all; do
+		rm -rf $name
+		make_store $name '{"tables":{"t":{"families":{"f":{},"n":{"type":"intmax"}}}}}'
+	done
+	check "the good records load ($end)" "$load" --csv t --key key good good.$end
+	fail_with "all records, bad ones skipped ($end)" 1 "bad.$end.store: bad records that were skipped: $(cat count.$end)\$" \
+		"$load" --csv t --key key --skip-bad bad.$end.store all all.$end
+	check_eq "leave the good ones ($end)" "$("$BUILD/rowfs-dump" --csv good t | sha256sum)" "$("$BUILD/rowfs-dump" --csv all t | sha256sum)"
+	"$load" all <<<'{"tables":{"m":{"families":{"f":{},"n":{"type":"intmax"}}}}}'
+	mount_store all m
+	fail_with "the same into a mount ($end)" 1 "bad.$end.mount: bad records that were skipped: $(cat count.$end)\$" \
+		"$load" --csv m --key key --skip-bad bad.$end.mount m all.$end
+	check_eq "with the same rows ($end)" "$("$BUILD/rowfs-dump" --csv good t | sha256sum)" "$("$BUILD/rowfs-dump" --csv m m | sha256sum)"
+	unmount_store m
+	for to in store mount; do
+		check_eq "the others are in the file ($end, $to)" "$(tr -d '\r\n' <bad.$end | sha256sum)" \
+			"$(grep -av "^all.$end:[0-9]" bad.$end.$to | tr -d '\r\n' | sha256sum)"
+		check_eq "each with its line ($end, $to)" "$(cat count.$end)" "$(grep -ac "^all.$end:[0-9]" bad.$end.$to)"
+	done
+done
+
 # ---- Its end -----------------------------------------------------------------------------------
 
 fresh
@@ -430,6 +502,9 @@ check_eq "those with two of three keys, and one that makes no cell" "rowfs-load:
 check_eq "not lines with keys of their own" "" "$(counts <(printf 'id,q\na,1\nb,2\n') --key id)"
 check_eq "nor with --quiet" "" "$(counts <(printf 'id,q\na,1\na,2\n') --key id --quiet)"
 check_eq "nor lines of JSON, which change a row" "" "$(lines "$T" "$(row a 1)" "$(row a 2)" | "$load" s 2>&1)"
+make_store sums '{"tables":{"t":{"families":{"n":{"type":"intsum"}}}}}'
+check_eq "nor keys of records that the store refuses" "rowfs-load: 2 lines made 1 row, N s" \
+	"$("$load" --csv t --key id --skip-bad bad sums <(printf 'id,n:q\na,1\nb,x\na,2\nc,y\n') 2>&1 | sed -n '1s/row, .* s$/row, N s/p')"
 check_eq "a put through standard input says nothing" "" "$(lines "$T" "$(row a 1)" | "$load" s 2>&1)"
 mount_store s m
 "$load" m/t <(row c 1) 2>err
@@ -467,6 +542,7 @@ interrupted() {
 }
 interrupted INT 130 1 < <(lines "$T"; for i in {1..3000}; do row "k$i" "$i"; echo; done)
 interrupted TERM 143 2 --csv t < <(lines ,f ,q; for i in {1..3000}; do echo "k$i,$i"; done)
+interrupted HUP 129 2 --csv t --skip-bad bad < <(lines ,f ,q; for i in {1..3000}; do echo "k$i,$i"; done)
 
 # shellcheck disable=SC2086 # words
 # The cells that Python's reader finds in random CSV, against those of a dump.
