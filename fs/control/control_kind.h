@@ -99,8 +99,8 @@ const struct control_kind *control_kind(const struct node *node);
 
 extern const struct control_reader control_text_reader;
 
-/* Sets *state to a reader, of control_text_reader, of the text for the user's open; leaves *state if
- * the newest text is too long. */
+/* Sets *state to a reader, of control_text_reader, of the text for the user's open; leaves *state
+ * if the newest text is too long. */
 int control_text_take(struct fs *fs, struct node *node, uid_t user, enum control_which which,
 		      void **state);
 /* The bytes of that reader's text, for st_size. */
