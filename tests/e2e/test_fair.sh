@@ -150,7 +150,10 @@ file, size, last = os.open(q, os.O_RDONLY), 0, []
 while size < us - (1 << 17):
     size += len(os.pread(file, 1 << 17, size))
 def end():
-    last.append(os.pread(file, 1 << 17, size)[-63:].decode())
+    at, got = size, b""
+    while piece := os.pread(file, 1 << 17, at):
+        at, got = at + len(piece), (got + piece)[-63:]
+    last.append(got.decode())
 threads = [threading.Thread(target=end) for _ in range(8)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
