@@ -72,11 +72,12 @@ void fs_log_fuse(enum fuse_log_level level, const char *format, va_list args);
 /* Sets the request of this thread whose calls of the store may end with -EINTR: by a signal to its
  * process, at the end of the mount, or since too many reads take long. NULL: it is over. */
 void fs_interruptible(fuse_req_t req);
-/* For struct wcs_options. It may wait for a place among long reads, so no lock is held that another
- * read waits for with a place of its own: see control_read, which leaves its place. */
+/* The callback `interrupted` of struct wcs_options. It may wait for a place among long reads, so no
+ * lock is held that another read waits for with a place of its own: see control_read, which leaves
+ * its place. */
 bool fs_interrupted(void);
-/* As fs_interrupted, for a request that waits and computes nothing, or that holds a lock. It does
- * not wait. */
+/* Answers as fs_interrupted does, and never waits: a request asks it that computes nothing, or that
+ * holds a lock. */
 bool fs_waits(void);
 /* Too many reads took long, when the last such request of this thread did. */
 bool fs_refused(void);

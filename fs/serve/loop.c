@@ -345,7 +345,7 @@ static bool have_threads(struct loop *loop, unsigned wanted)
 	return loop->count >= wanted + loop->waiting;
 }
 
-/* For struct reads. */
+/* Makes a thread of low priority, as struct reads asks for. */
 static bool make_low(void *ctx)
 {
 	struct loop *loop = ctx;
