@@ -55,9 +55,6 @@ struct fs {
 	void (*ready)(struct fs *fs);
 };
 
-/* The present, microseconds since 1970. */
-int64_t fs_now(void);
-
 /* Writes a line to the log; also the store's callback. Keys and values appear only at
  * WCS_LOG_DEBUG. Any thread. ctx is unused. */
 void fs_log(void *ctx, enum wcs_log_level level, const char *text);

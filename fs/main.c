@@ -25,6 +25,7 @@
 #include "fs/mount/process.h"
 #include "fs/options.h"
 #include "fs/serve/loop.h"
+#include "lib/clock.h"
 #include "lib/escape.h"
 #include "lib/system/connection.h"
 #include "lib/system/connector.h"
@@ -214,7 +215,7 @@ static int run(const struct options *options, const char *store_path, struct mou
 	struct fs fs = {.options = options->fs,
 			.store_path = store_path,
 			.store_fd = -1,
-			.mounted = fs_now(),
+			.mounted = clock_now(),
 			.mounter = getuid(),
 			.ready = on_ready};
 	struct mounter mounter = {.fd = -1, .clears = options->auto_unmount};

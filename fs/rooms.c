@@ -11,11 +11,30 @@
 #include "fs/inode/memdir.h"
 #include "fs/inode/node.h"
 #include "fs/live/live.h"
-#include "fs/serve/errors.h"
+#include "fs/report/errors.h"
 #include "fs/serve/metrics.h"
 #include "fs/value/draft.h"
 #include "fs/write/retry.h"
 #include "fs/write/writer.h"
+
+/* The gauges of this moment: 0, or -ENOMEM. */
+static int fs_measure(struct fs *fs, struct metrics_now *now)
+{
+	*now = (struct metrics_now){.version = ROWFS_VERSION,
+				    .engine = wcs_store_engine(fs->store),
+				    .fuse = fuse_pkgversion(),
+				    .mounted = fs->mounted,
+				    .inodes = nodes_count(fs->nodes),
+				    .open_files = handles_count(fs->handles),
+				    .write_sessions = writers_count(fs->writers),
+				    .drafts = drafts_count(fs->drafts),
+				    .memory_directories = memdirs_count(fs->memdirs),
+				    .scans = dir_scans_count(fs->scans),
+				    .errors = errors_count(fs->errors)};
+
+	wcs_gc_status(fs->store, &now->gc);
+	return wcs_store_stats(fs->store, &now->store) == 0 ? 0 : -ENOMEM;
+}
 
 bool fs_rooms_new(struct fs *fs, struct wcs_table *table)
 {
@@ -32,7 +51,7 @@ bool fs_rooms_new(struct fs *fs, struct wcs_table *table)
 	fs->handles = handles_new();
 	fs->locks = locks_new(fs);
 	fs->errors = errors_new();
-	fs->metrics = metrics_new();
+	fs->metrics = metrics_new(fs_measure);
 	fs->streams = streams_new();
 	fs->texts = texts_new();
 	fs->live = live_new(fs);
@@ -61,26 +80,4 @@ void fs_rooms_free(struct fs *fs)
 	dir_scans_free(fs->scans);
 	cache_clock_free(fs->clock);
 	caches_free(fs->caches);
-}
-
-int metrics_show(struct fs *fs, FILE *to)
-{
-	struct metrics_now now = {.version = ROWFS_VERSION,
-				  .engine = wcs_store_engine(fs->store),
-				  .fuse = fuse_pkgversion(),
-				  .mounted = fs->mounted,
-				  .inodes = nodes_count(fs->nodes),
-				  .open_files = handles_count(fs->handles),
-				  .write_sessions = writers_count(fs->writers),
-				  .drafts = drafts_count(fs->drafts),
-				  .memory_directories = memdirs_count(fs->memdirs),
-				  .scans = dir_scans_count(fs->scans),
-				  .errors = errors_count(fs->errors)};
-
-	wcs_gc_status(fs->store, &now.gc);
-	if (wcs_store_stats(fs->store, &now.store) != 0)
-		return -ENOMEM;
-	metrics_print(fs->metrics, to);
-	metrics_print_now(&now, to);
-	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The monotonic clock. */
+/* The clocks. */
 #include "lib/clock.h"
 
 int64_t clock_ns(void)
@@ -8,6 +8,14 @@ int64_t clock_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (int64_t)now.tv_sec * CLOCK_SECOND + now.tv_nsec;
+}
+
+int64_t clock_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
 struct timespec clock_deadline(int64_t ns)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The monotonic clock: it never jumps, and no one can set it. Any thread. */
+/* The clocks: the monotonic one, which never jumps and which no one can set, and the system's. Any
+ * thread. */
 #ifndef LIB_CLOCK_H
 #define LIB_CLOCK_H
 
@@ -11,6 +12,9 @@
 
 /* Nanoseconds since an unspecified moment (CLOCK_MONOTONIC). */
 int64_t clock_ns(void);
+
+/* The present: microseconds since 1970 (CLOCK_REALTIME). */
+int64_t clock_now(void);
 
 /* The moment ns nanoseconds from now, for pthread_cond_timedwait on a condition of
  * clock_cond_init. */

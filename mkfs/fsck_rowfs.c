@@ -14,7 +14,7 @@
 #include "lib/escape.h"
 #include "lib/system/message.h"
 #include "lib/utf8.h"
-#include "mkfs/program.h"
+#include "mkfs/base/program.h"
 
 enum fsck_exit {
 	FSCK_CLEAN = 0,

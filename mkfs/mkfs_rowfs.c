@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "lib/system/message.h"
-#include "mkfs/program.h"
+#include "mkfs/base/program.h"
 
 /* Long options only; letters are those of program_option. */
 enum mkfs_option { MKFS_SCHEMA = 256, MKFS_FORCE };

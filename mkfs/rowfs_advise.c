@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "lib/system/message.h"
+#include "mkfs/base/mounted.h"
 #include "mkfs/load/lines.h"
-#include "mkfs/mounted.h"
 #include "mkfs/text/csv_rows.h"
 #include "store/advice/advice.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "lib/system/message.h"
-#include "mkfs/key_path.h"
+#include "mkfs/base/key_path.h"
 #include "mkfs/text/csv_write.h"
 #include "store/chain/views.h"
 #include "store/rows.h"

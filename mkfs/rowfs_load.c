@@ -19,11 +19,11 @@
 #include "lib/escape.h"
 #include "lib/system/message.h"
 #include "lib/times.h"
+#include "mkfs/base/mounted.h"
 #include "mkfs/load/distinct.h"
 #include "mkfs/load/lines.h"
 #include "mkfs/load/sink.h"
 #include "mkfs/load/skip.h"
-#include "mkfs/mounted.h"
 #include "mkfs/text/csv_rows.h"
 #include "store/rows.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lib/system/message.h"
-#include "mkfs/key_path.h"
+#include "mkfs/base/key_path.h"
 #include "mkfs/text/rows.h"
 #include "store/keys/keys.h"
 

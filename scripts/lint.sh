@@ -198,7 +198,7 @@ lint "every file names its licence" licences
 lint "one version: Makefile, debian/changelog, CHANGELOG.md" one_version
 lint "rooms: 5 to 15 files, each room in docs/architecture.md" scripts/rooms.py rooms
 lint "includes: by layer, without a cycle among rooms" scripts/rooms.py includes
-lint "calls: without a cycle among files" scripts/rooms.py calls "$objects"
+lint "calls: without a cycle among files or rooms" scripts/rooms.py calls "$objects"
 lint "manual pages: mandoc" manual
 lint "manual pages and --help: 80 columns" columns
 lint "only fs includes FUSE" only_where "FUSE is fs's alone" \

@@ -4,7 +4,8 @@
 
     scripts/rooms.py rooms          5 to 15 files each, and a line in docs/architecture.md
     scripts/rooms.py includes       no cycle among rooms, and only what a layer may include
-    scripts/rooms.py calls OBJECTS  no cycle among files, by the calls in the object files below OBJECTS
+    scripts/rooms.py calls OBJECTS  no cycle among files and none among rooms, by the calls in the object
+                                    files below OBJECTS
 
 Prints each fault and exits with 1 if there is one.
 
@@ -130,6 +131,12 @@ def check_calls(objects):
             if other != source:
                 calls.setdefault((sources[source], sources[other]), set()).add(name)
     yield from faults_of_cycles(calls)
+    rooms = {}
+    for (a, b), names in calls.items():
+        if os.path.dirname(a) != os.path.dirname(b):
+            why = rooms.setdefault((os.path.dirname(a), os.path.dirname(b)), set())
+            why.update(f"{os.path.basename(a)} calls {name}" for name in names)
+    yield from faults_of_cycles(rooms)
 
 
 def main():

@@ -2,6 +2,7 @@
 /* Opens and closes a store, and answers for the store as a whole. */
 #include "store/store.h"
 
+#include "lib/clock.h"
 #include "store/collect/collector.h"
 #include "store/disk/directory.h"
 #include "store/heat/heat_count.h"
@@ -11,7 +12,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- Opening and closing ----------------------------------------------------------------- */
 
@@ -24,11 +24,8 @@ static void store_log_nothing(void *ctx, enum wcs_log_level level, const char *t
 
 static int64_t store_system_now(void *ctx)
 {
-	struct timespec now;
-
 	(void)ctx;
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+	return clock_now();
 }
 
 static struct wcs_store *store_new(const struct wcs_backend *backend,
@@ -161,11 +158,6 @@ void wcs_store_close(struct wcs_store *store)
 	store->engine.backend->close(store->engine.db);
 	directory_close(store->directory);
 	store_free(store);
-}
-
-int wcs_store_sync(struct wcs_store *store)
-{
-	return store->engine.local != NULL ? store->engine.local->sync(store->engine.db) : 0;
 }
 
 bool wcs_store_failed(struct wcs_store *store)

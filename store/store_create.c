@@ -6,6 +6,7 @@
  * before the new one is built until it is removed. This removes nothing but the directory that it
  * built, and a locked store that holds no foreign file.
  */
+#include "lib/clock.h"
 #include "store/disk/directory.h"
 #include "store/table/table.h"
 
@@ -15,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 struct store_create {
@@ -258,7 +258,6 @@ static int store_create_build(const struct store_create *create, const struct wc
 			      struct wcs_fault *fault)
 {
 	struct directory_marker marker = {.format = 1};
-	struct timespec now;
 	int fd = openat(create->parent, create->temporary_name,
 			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	int rc;
@@ -271,8 +270,7 @@ static int store_create_build(const struct store_create *create, const struct wc
 		else if (schema->tables[i].protection == WCS_PROTECTED &&
 			 marker.format < DIRECTORY_PROTECTS)
 			marker.format = DIRECTORY_PROTECTS;
-	clock_gettime(CLOCK_REALTIME, &now);
-	marker.created = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+	marker.created = clock_now();
 	snprintf(marker.engine, sizeof(marker.engine), "%s", wcs_backend_find(NULL)->name);
 	rc = directory_fill(fd, &marker);
 	close(fd);

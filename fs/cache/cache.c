@@ -28,6 +28,7 @@
 #include "fs/cache/cache_clock.h"
 #include "fs/cache/cache_private.h"
 #include "fs/names/spell.h"
+#include "lib/clock.h"
 #include "lib/names.h"
 
 enum {
@@ -144,7 +145,7 @@ static double time_left(struct fs *fs, int64_t expires)
 
 	if (expires == WCS_TS_MAX)
 		return fresh;
-	left = expires - fs_now() - ROUNDING_US;
+	left = expires - clock_now() - ROUNDING_US;
 	if (left <= 0)
 		return 0;
 	left -= left / SLOWNESS;

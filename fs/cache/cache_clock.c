@@ -70,7 +70,7 @@ static int64_t offset_now(void)
 
 	for (int i = 0; i < LOOKS && (i == 0 || after - before > LOOK_US); i++) {
 		before = clock_ns() / 1000;
-		now = fs_now();
+		now = clock_now();
 		after = clock_ns() / 1000;
 	}
 	return now - before - (after - before) / 2;
@@ -79,7 +79,7 @@ static int64_t offset_now(void)
 /* The kernel cancels the timer when the clock is set. */
 static void timer_start(const struct cache_clock *clock)
 {
-	struct itimerspec at = {.it_value = {.tv_sec = (time_t)(fs_now() / 1000000) + FAR_S}};
+	struct itimerspec at = {.it_value = {.tv_sec = (time_t)(clock_now() / 1000000) + FAR_S}};
 
 	if (clock->timer >= 0)
 		timerfd_settime(clock->timer, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &at,

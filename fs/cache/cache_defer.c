@@ -6,6 +6,7 @@
  * again, which waits for the notice, and retries. Until then the dentry gets timeout 0.
  */
 #include "fs/cache/cache_private.h"
+#include "lib/clock.h"
 
 enum { FORGOTTEN_US = 10000000 };
 
@@ -20,7 +21,7 @@ static void drop(struct fs *fs, struct deferred *deferred)
 /* Also drops entries whose thread has not retried in time. Lock: the deferrals'. */
 static struct deferred *find(struct fs *fs, pid_t thread, uint64_t column)
 {
-	int64_t now = fs_now();
+	int64_t now = clock_now();
 
 	for (size_t i = 0; i < DEFERRED_MAX; i++) {
 		struct deferred *deferred = &fs->caches->deferrals.all[i];
@@ -46,7 +47,7 @@ bool cache_defer(struct fs *fs, pid_t thread, const struct pos *pos, bool rename
 	if (!find(fs, thread, column))
 		place = find(fs, 0, 0);
 	if (place) {
-		*place = (struct deferred){thread, column, fs_now()};
+		*place = (struct deferred){thread, column, clock_now()};
 		deferrals->count++;
 		cache_hold(fs->caches, column);
 	}

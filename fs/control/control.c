@@ -18,8 +18,8 @@
 
 #include "fs/control/control_kind.h"
 #include "fs/mount/process.h"
+#include "fs/report/report.h"
 #include "fs/serve/loop.h"
-#include "fs/serve/report.h"
 
 /* ns between two tries of a read that waits for another one: the first, and the longest */
 enum { LOCK_PAUSE = 200000, LOCK_PAUSE_MAX = 50000000 };

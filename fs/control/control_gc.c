@@ -6,8 +6,8 @@
 #include <time.h>
 
 #include "fs/control/control_kind.h"
+#include "fs/report/report.h"
 #include "fs/serve/loop.h"
-#include "fs/serve/report.h"
 
 /* A time as a JSON string in UTC, or null for 0. */
 static void time_print(FILE *to, const char *before, int64_t microseconds)

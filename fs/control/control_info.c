@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "fs/control/control_kind.h"
-#include "fs/serve/errors.h"
+#include "fs/report/errors.h"
 #include "fs/serve/metrics.h"
 #include "store/advice/advice.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "fs/control/control_kind.h"
-#include "fs/serve/report.h"
+#include "fs/report/report.h"
 #include "lib/grow.h"
 
 enum { PENDING_MAX = 16 << 20 }; /* bytes of one line or document */

@@ -13,7 +13,7 @@
 
 #include "fs/cache/cache.h"
 #include "fs/control/control_kind.h"
-#include "fs/serve/report.h"
+#include "fs/report/report.h"
 #include "lib/times.h"
 #include "store/rows.h"
 

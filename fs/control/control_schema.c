@@ -5,7 +5,7 @@
 
 #include "fs/cache/cache.h"
 #include "fs/control/control_kind.h"
-#include "fs/serve/report.h"
+#include "fs/report/report.h"
 
 static int schema_print(const struct control_place *at, FILE *to)
 {

@@ -21,8 +21,8 @@
 
 #include "fs/control/control.h"
 #include "fs/control/control_kind.h"
+#include "fs/report/report.h"
 #include "fs/serve/loop.h"
-#include "fs/serve/report.h"
 #include "fs/serve/share.h"
 #include "lib/clock.h"
 #include "store/heat/heat.h"

@@ -7,7 +7,7 @@
 
 #include "fs/cache/cache.h"
 #include "fs/control/control_kind.h"
-#include "fs/serve/report.h"
+#include "fs/report/report.h"
 #include "store/keys/keys.h"
 
 static int delimiter_print(const struct control_place *at, FILE *to)

@@ -20,7 +20,7 @@
 #include "fs/cache/cache.h"
 #include "fs/control/control.h"
 #include "fs/control/control_kind.h"
-#include "fs/serve/report.h"
+#include "fs/report/report.h"
 #include "fs/serve/share.h"
 #include "lib/clock.h"
 #include "lib/escape.h"

@@ -23,7 +23,7 @@
 #include "fs/file/handle.h"
 #include "fs/file/lookup.h"
 #include "fs/names/chunk.h"
-#include "fs/serve/report.h"
+#include "fs/report/report.h"
 #include "lib/hash.h"
 #include "store/chain/chain.h"
 

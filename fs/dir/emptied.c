@@ -7,7 +7,7 @@
 
 #include "fs/cache/cache.h"
 #include "fs/names/chunk.h"
-#include "fs/serve/report.h"
+#include "fs/report/report.h"
 
 static int found_one(void *ctx, enum node_kind kind, struct wcs_slice bytes,
 		     const struct wcs_cell_info *info)

@@ -17,10 +17,11 @@
 #include "fs/file/lock.h"
 #include "fs/file/lookup.h"
 #include "fs/names/number.h"
-#include "fs/serve/report.h"
+#include "fs/report/report.h"
 #include "fs/value/draft.h"
 #include "fs/value/value.h"
 #include "fs/write/writer.h"
+#include "lib/clock.h"
 
 /* One side of a rename. */
 struct side {
@@ -205,7 +206,7 @@ static int move_stored(struct fs *fs, const struct side *from, const struct side
 		if (rc != 0)
 			return rc;
 		stamped = *to;
-		stamped.pos.ts = fs_now() > info.ts ? fs_now() : info.ts + 1;
+		stamped.pos.ts = clock_now() > info.ts ? clock_now() : info.ts + 1;
 		return move_cells(from, &stamped, WCS_MOVE_CELL, &moved->now);
 	}
 	rc = move_cells(from, to, kind, &moved->now);

@@ -9,9 +9,9 @@
 #include "fs/file/lookup.h"
 #include "fs/live/live.h"
 #include "fs/names/chunk.h"
-#include "fs/serve/errors.h"
+#include "fs/report/errors.h"
+#include "fs/report/report.h"
 #include "fs/serve/loop.h"
-#include "fs/serve/report.h"
 #include "fs/value/draft.h"
 #include "fs/write/writer.h"
 

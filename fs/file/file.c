@@ -12,8 +12,8 @@
 #include "fs/file/lock.h"
 #include "fs/file/lookup.h"
 #include "fs/live/live.h"
+#include "fs/report/report.h"
 #include "fs/serve/loop.h"
-#include "fs/serve/report.h"
 #include "fs/value/value.h"
 #include "fs/write/writer.h"
 

@@ -10,7 +10,7 @@
 #include "fs/file/lock.h"
 #include "fs/file/lookup.h"
 #include "fs/live/live.h"
-#include "fs/serve/report.h"
+#include "fs/report/report.h"
 #include "fs/value/draft.h"
 #include "fs/value/value.h"
 #include "fs/write/retry.h"

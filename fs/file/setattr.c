@@ -8,9 +8,10 @@
 #include "fs/file/handle.h"
 #include "fs/file/lookup.h"
 #include "fs/live/live.h"
-#include "fs/serve/report.h"
+#include "fs/report/report.h"
 #include "fs/write/retry.h"
 #include "fs/write/writer.h"
+#include "lib/clock.h"
 #include "store/heat/heat.h"
 
 /* gone: the answer if the name is gone and no file is open; 0: the attributes. */
@@ -169,7 +170,7 @@ void fs_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 	newest = may_stamp(node, to_set) && cache_is_newest(fs, node);
 	if (to_set & FUSE_SET_ATTR_MTIME_NOW) {
 		to_set = (to_set & ~FUSE_SET_ATTR_MTIME_NOW) | FUSE_SET_ATTR_MTIME;
-		attr->st_mtim = attr_time(fs_now());
+		attr->st_mtim = attr_time(clock_now());
 	}
 	rc = setattr(fs, fuse_req_ctx(req)->pid, inode, attr, to_set);
 	if (rc == 0 && may_stamp(node, to_set) && stamp_of(attr, to_set, &stamp) == 0) {

@@ -16,7 +16,7 @@
 
 #include "fs/file/lookup.h"
 #include "fs/names/pos.h"
-#include "fs/serve/report.h"
+#include "fs/report/report.h"
 #include "fs/write/writer.h"
 #include "lib/times.h"
 #include "store/heat/heat.h"

@@ -8,7 +8,7 @@
 #include "fs/inode/view.h"
 #include "fs/live/live_private.h"
 #include "fs/names/pos.h"
-#include "fs/serve/report.h"
+#include "fs/report/report.h"
 #include "lib/escape.h"
 #include "store/keys/keys.h"
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "fs/names/spell.h"
+#include "fs/report/report.h"
 #include "fs/serve/metrics.h"
-#include "fs/serve/report.h"
 
 /* Is another file of the table open? Lock: the live's. */
 static bool live_has_table(const struct live *live, const struct wcs_table *table)

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "fs/serve/report.h"
+#include "fs/report/report.h"
 #include "lib/system/threads.h"
 
 #define WAIT_PAUSE 1000000 /* ns */

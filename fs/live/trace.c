@@ -18,6 +18,7 @@
 #include "fs/names/pos.h"
 #include "fs/names/spell.h"
 #include "fs/serve/metrics.h"
+#include "lib/clock.h"
 #include "lib/escape.h"
 #include "lib/times.h"
 #include "store/keys/keys.h"
@@ -236,7 +237,7 @@ struct metrics_note *trace_received(void *ctx, const void *request)
 	}
 	*trace = (struct trace){.note = {trace_answered},
 				.fs = ctx,
-				.time = fs_now(),
+				.time = clock_now(),
 				.thread = (pid_t)header.pid,
 				.user = header.uid,
 				.opcode = header.opcode,

@@ -8,6 +8,7 @@
  * timed.
  */
 #include "fs/serve/metrics.h"
+#include "fs/fs.h"
 
 #include <inttypes.h>
 #include <linux/fuse.h>
@@ -101,6 +102,7 @@ struct request {
 };
 
 struct metrics {
+	metrics_measure *measure;
 	counter read, written;		/* bytes */
 	_Atomic(metrics_noter *) noter; /* NULL: no request is noted */
 	void *noter_ctx;		/* set once, before noter */
@@ -108,9 +110,13 @@ struct metrics {
 	struct request under_way[UNDER_WAY];
 };
 
-struct metrics *metrics_new(void)
+struct metrics *metrics_new(metrics_measure *measure)
 {
-	return calloc(1, sizeof(struct metrics));
+	struct metrics *metrics = calloc(1, sizeof(*metrics));
+
+	if (metrics)
+		metrics->measure = measure;
+	return metrics;
 }
 
 /* Puts another note (NULL: none) in the place of the request's, which is given up. */
@@ -434,4 +440,16 @@ void metrics_print_now(const struct metrics_now *now, FILE *to)
 	for (size_t i = 0; i < now->store.level_count; i++)
 		fprintf(to, "rowfs_store_bytes{level=\"%zu\"} %" PRIu64 "\n", i,
 			now->store.levels[i].bytes);
+}
+
+int metrics_show(struct fs *fs, FILE *to)
+{
+	struct metrics_now now;
+	int rc = fs->metrics->measure(fs, &now);
+
+	if (rc != 0)
+		return rc;
+	metrics_print(fs->metrics, to);
+	metrics_print_now(&now, to);
+	return 0;
 }

@@ -17,7 +17,12 @@
 
 struct fs;
 
-struct metrics *metrics_new(void); /* NULL: no memory */
+struct metrics_now;
+/* Fills in the gauges of the moment. 0, or -ENOMEM: the store cannot be read either. */
+typedef int metrics_measure(struct fs *fs, struct metrics_now *now);
+
+/* measure: for metrics_show. NULL: no memory. */
+struct metrics *metrics_new(metrics_measure *measure);
 void metrics_free(struct metrics *metrics);
 
 /* ---- Counting. Any thread ---------------------------------------------------------------- */

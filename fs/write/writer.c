@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "fs/mount/process.h"
-#include "fs/serve/report.h"
+#include "fs/report/report.h"
 #include "fs/value/draft.h"
 #include "fs/write/writer_private.h"
 

@@ -6,6 +6,7 @@
 #include "fs/names/number.h"
 #include "fs/value/draft.h"
 #include "fs/write/writer_private.h"
+#include "lib/clock.h"
 
 /* ---- Times ------------------------------------------------------------------------------- */
 
@@ -20,7 +21,7 @@ static bool hides_temporary(const struct node *node, const struct pos *pos, int6
 	size_t len;
 
 	if (pos->kind != NODE_CELL || pos_stored(pos, info) != 0 || info->expires == WCS_TS_MAX ||
-	    info->expires - info->ts > fs_now() - stamp)
+	    info->expires - info->ts > clock_now() - stamp)
 		return false;
 	len = spell_child(NULL, NODE_CELL, pos->qualifier, name);
 	return len <= NAMES_COMPONENT_MAX && spell_temporary(node->parent, name, child) == 0 &&
@@ -236,7 +237,7 @@ static int commit_draft(struct fs *fs, struct writer *writer, int64_t *ts)
 	uint32_t etag = 0;
 	int rc = -EAGAIN;
 
-	*ts = writer->stamped ? writer->stamp : fs_now();
+	*ts = writer->stamped ? writer->stamp : clock_now();
 	while (writer->append && rc == -EAGAIN) {
 		rc = appended(fs, writer, &etag, &value);
 		if (rc != 0)

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "fs/names/number.h"
-#include "fs/serve/report.h"
+#include "fs/report/report.h"
 #include "fs/write/writer_private.h"
 #include "lib/grow.h"
 

@@ -14,6 +14,7 @@
 #include "fs/mount/process.h"
 #include "fs/write/retry.h"
 #include "fs/write/writer_private.h"
+#include "lib/clock.h"
 
 struct writers *writers_new(struct caches *caches)
 {
@@ -174,7 +175,7 @@ static int session_new(struct fs *fs, pid_t thread, struct node *dir, enum node_
 	writer->pending = created;
 	writer->hidden = created;
 	writer->committed = WCS_TS_NONE;
-	writer->time = fs_now();
+	writer->time = clock_now();
 	*node = nodes_get_writer(fs->nodes, &key, writer);
 	if (!*node)
 		writer_free(writer);

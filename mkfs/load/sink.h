@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "mkfs/program.h"
+#include "mkfs/base/program.h"
 #include "mkfs/text/csv_rows.h"
 
 struct mounted;

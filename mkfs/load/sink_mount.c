@@ -25,8 +25,8 @@
 
 #include "lib/grow.h"
 #include "lib/system/threads.h"
+#include "mkfs/base/mounted.h"
 #include "mkfs/load/sink.h"
-#include "mkfs/mounted.h"
 #include "store/rows.h"
 
 #define SINK_PIECE  (15u << 16)	     /* bytes of rows: with the last row mostly one request */

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "lib/utf8.h"
+#include "mkfs/base/mounted.h"
 #include "mkfs/load/sink.h"
-#include "mkfs/mounted.h"
 #include "store/rows.h"
 
 struct sink_store {

@@ -3,7 +3,7 @@
 #ifndef CSV_WRITE_H
 #define CSV_WRITE_H
 
-#include "mkfs/output.h"
+#include "mkfs/base/output.h"
 #include "mkfs/text/rows.h"
 
 struct csv_options {

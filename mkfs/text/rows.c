@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "mkfs/key_path.h"
+#include "mkfs/base/key_path.h"
 #include "store/chain/views.h"
 
 /* ---- Opening ----------------------------------------------------------------------------- */

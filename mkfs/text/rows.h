@@ -6,7 +6,7 @@
 #ifndef ROWS_H
 #define ROWS_H
 
-#include "mkfs/mounted.h"
+#include "mkfs/base/mounted.h"
 #include "store/rows.h"
 
 struct rows {

@@ -317,19 +317,3 @@ char *wcs_schema_line(const struct wcs_schema *schema)
 
 	return text ? wcs_json_one_line(text) : NULL;
 }
-
-void wcs_schema_free(struct wcs_schema *schema)
-{
-	if (!schema)
-		return;
-	for (size_t i = 0; i < schema->table_count; i++) {
-		struct wcs_table_schema *table = &schema->tables[i];
-
-		for (size_t k = 0; k < table->family_count; k++)
-			free(table->families[k].gc);
-		free(table->families);
-		free(table->keys);
-	}
-	free(schema->tables);
-	free(schema);
-}

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "store/backend.h"
-#include "store/text.h"
+#include "store/base/text.h"
 
 /* ---- Writing ----------------------------------------------------------------------------- */
 

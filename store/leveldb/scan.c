@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "store/leveldb/compaction/compaction.h"
-#include "store/leveldb/cursor.h"
+#include "store/leveldb/core/cursor.h"
 #include "store/leveldb/extent.h"
 
 enum {

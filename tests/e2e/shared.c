@@ -16,6 +16,7 @@
 #include "fs/dir/dir_scan.h"
 #include "fs/file/lock.h"
 #include "fs/serve/loop.h"
+#include "lib/clock.h"
 #include "tests/unit/memory_engine.h"
 
 #define FRESH 1000000 /* microseconds */
@@ -76,7 +77,7 @@ static int start(struct fs *fs, const char *mountpoint, pthread_t *thread)
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
 	struct wcs_table *table;
 
-	*fs = (struct fs){.store_path = "/", .store_held = "/", .mounted = fs_now()};
+	*fs = (struct fs){.store_path = "/", .store_held = "/", .mounted = clock_now()};
 	if (wcs_store_open_backend(&shared, "shared", &options, &fs->store, NULL) != 0)
 		return fail("opening");
 	if (wcs_table_open(fs->store, "t", &table) == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The errors of several users, by a model: a list of lines of which the rules of fs/serve/errors.h
+/* The errors of several users, by a model: a list of lines of which the rules of fs/report/errors.h
  * remove some. A line's path is USER/NUMBER. */
-#include "fs/serve/errors.h"
+#include "fs/report/errors.h"
 #include "tests/unit/suite.h"
 
 enum { OWNER = 500, A = 1001, B, C, D, E, MANY = 2000, LINES = 20000 };

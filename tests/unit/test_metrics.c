@@ -73,7 +73,7 @@ SUITE_TEST(test_requests, 10)
 		"rowfs_request_duration_seconds_count{operation=\"forget\"} ",
 		NULL,
 	};
-	struct metrics *metrics = metrics_new();
+	struct metrics *metrics = metrics_new(NULL);
 
 	receive(metrics, FUSE_LOOKUP, 2);
 	receive(metrics, FUSE_LOOKUP, 4);
@@ -102,7 +102,7 @@ SUITE_TEST(test_durations, 10)
 		"rowfs_request_duration_seconds_count{operation=\"open\"} 5",
 		NULL,
 	};
-	struct metrics *metrics = metrics_new();
+	struct metrics *metrics = metrics_new(NULL);
 
 	metrics_request(metrics, FUSE_OPEN, 0, 0);
 	metrics_request(metrics, FUSE_OPEN, 0, 10000);
@@ -120,7 +120,7 @@ SUITE_TEST(test_time_of_an_answer, 10)
 		"rowfs_request_duration_seconds_bucket{operation=\"setlkw\",le=\"+Inf\"} 1",
 		NULL,
 	};
-	struct metrics *metrics = metrics_new();
+	struct metrics *metrics = metrics_new(NULL);
 
 	receive(metrics, FUSE_SETLKW, 2);
 	suite_sleep(30);
@@ -138,7 +138,7 @@ SUITE_TEST(test_bytes, 10)
 		NULL,
 	};
 	struct fuse_write_out written = {.size = 100000};
-	struct metrics *metrics = metrics_new();
+	struct metrics *metrics = metrics_new(NULL);
 
 	receive(metrics, FUSE_READ, 2);
 	receive(metrics, FUSE_READ, 4);
@@ -180,7 +180,7 @@ static struct metrics_note *note_read(void *ctx, const void *request)
 SUITE_TEST(test_notes_wait, 10)
 {
 	struct note notes[101] = {0};
-	struct metrics *metrics = metrics_new();
+	struct metrics *metrics = metrics_new(NULL);
 
 	for (int i = 1; i <= 100; i++)
 		notes[i].note.answered = count_answer;
@@ -208,7 +208,7 @@ SUITE_TEST(test_odd_messages, 10)
 		"rowfs_request_errors_total{operation=\"other\",error=\"other\"} 1",
 		NULL,
 	};
-	struct metrics *metrics = metrics_new();
+	struct metrics *metrics = metrics_new(NULL);
 
 	answer(metrics, 77, 0, NULL, 0);
 	receive(metrics, UINT32_MAX, 2);
@@ -227,7 +227,7 @@ SUITE_TEST(test_empty, 10)
 		NULL,
 	};
 
-	expect_metrics(metrics_new(), lines);
+	expect_metrics(metrics_new(NULL), lines);
 }
 
 SUITE_TEST(test_now, 10)

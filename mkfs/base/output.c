@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Standard output, gathered to large writes. Bytes that come in a large piece are not copied. */
-#include "mkfs/output.h"
+#include "mkfs/base/output.h"
 
 #include <errno.h>
 #include <inttypes.h>

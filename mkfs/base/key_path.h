@@ -8,7 +8,7 @@
 #ifndef KEY_PATH_H
 #define KEY_PATH_H
 
-#include "mkfs/program.h"
+#include "mkfs/base/program.h"
 #include "store/store.h"
 
 /* The path of a key below its table's directory, without a slash around it. The caller frees it;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The reasons of failed requests, in words. */
-#include "fs/serve/report.h"
+#include "fs/report/report.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "fs/names/spell.h"
-#include "fs/serve/errors.h"
+#include "fs/report/errors.h"
 #include "fs/serve/loop.h"
 #include "lib/times.h"
 #include "lib/utf8.h"

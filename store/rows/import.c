@@ -8,7 +8,7 @@
  *   reported, and the error of one of them takes precedence. Once import->rc is set, no line is
  *   applied.
  */
-#include "store/json/import.h"
+#include "store/rows/import.h"
 
 #include <errno.h>
 #include <malloc.h>

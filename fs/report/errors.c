@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The last errors as lines, in order of time, and the last miss of each user. */
-#include "fs/serve/errors.h"
+#include "fs/report/errors.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "fs/serve/share.h"
+#include "lib/clock.h"
 #include "lib/utf8.h"
 
 enum {
@@ -181,7 +182,7 @@ static char *lines_remove(struct errors *errors, uid_t user)
 static void lines_add(struct fs *fs, uid_t user, const char *path, int line, const char *reason,
 		      bool failed)
 {
-	char *text = line_format(fs_now(), path, line, reason), *old = NULL;
+	char *text = line_format(clock_now(), path, line, reason), *old = NULL;
 	struct errors *errors = fs->errors;
 	struct error error = {.text = text, .user = user, .other = share_is_other(fs, user)};
 	struct errors_user *of;
@@ -227,7 +228,7 @@ void errors_miss(struct fs *fs, uid_t user, const char *path, const char *reason
 		of->path = strdup(path);
 		of->reason = strdup(reason);
 		of->number = of->used;
-		of->now = fs_now();
+		of->now = clock_now();
 	}
 	pthread_mutex_unlock(&errors->lock);
 }

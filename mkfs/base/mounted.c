@@ -3,7 +3,7 @@
  * Finds the mount and the table of a directory. The root is the ancestor on the same device that
  * has .rowfs. A directory in a table tells the table's name; one with rows has .rows.
  */
-#include "mkfs/mounted.h"
+#include "mkfs/base/mounted.h"
 
 #include <errno.h>
 #include <fcntl.h>

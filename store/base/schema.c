@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The words of a schema: which names are valid, and the names of the types. */
+/* Schemas: which names are valid, the names of the types, and the end of a schema. */
 #include "store/backend.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const schema_types[] = {
@@ -71,4 +72,20 @@ const struct wcs_family *wcs_schema_family(const struct wcs_table_schema *table,
 		    memcmp(table->families[i].name, name, len) == 0)
 			return &table->families[i];
 	return NULL;
+}
+
+void wcs_schema_free(struct wcs_schema *schema)
+{
+	if (!schema)
+		return;
+	for (size_t i = 0; i < schema->table_count; i++) {
+		struct wcs_table_schema *table = &schema->tables[i];
+
+		for (size_t k = 0; k < table->family_count; k++)
+			free(table->families[k].gc);
+		free(table->families);
+		free(table->keys);
+	}
+	free(schema->tables);
+	free(schema);
 }

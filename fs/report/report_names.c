@@ -11,9 +11,9 @@
 
 #include "fs/names/pos.h"
 #include "fs/names/spell.h"
-#include "fs/serve/errors.h"
+#include "fs/report/errors.h"
+#include "fs/report/report.h"
 #include "fs/serve/loop.h"
-#include "fs/serve/report.h"
 #include "lib/utf8.h"
 #include "store/chain/views.h"
 

@@ -3,7 +3,7 @@
 #ifndef OUTPUT_H
 #define OUTPUT_H
 
-#include "mkfs/program.h"
+#include "mkfs/base/program.h"
 
 #define OUTPUT_ROOM (256u << 10)
 

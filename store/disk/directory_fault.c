@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Reports: faults, which a call returns, and warnings, which go to the log callback; and the
- * callback that asks whether a read is to end. */
+/* Faults of the store's directory: its path, the error and, where the user may not do it, the
+ * command that gives the right. */
+#include "store/backend.h"
 #include "store/disk/directory.h"
-#include "store/table/table.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,39 +15,6 @@
 #include "lib/escape.h"
 
 #define DIRECTORY_NAME_MAX 120 /* bytes of a path in a fault */
-
-static _Thread_local unsigned wcs_holds; /* calls of wcs_hold without their wcs_release */
-
-void wcs_hold(void)
-{
-	wcs_holds++;
-}
-
-void wcs_release(void)
-{
-	wcs_holds--;
-}
-
-bool wcs_interrupted(const struct wcs_options *options)
-{
-	bool (*ask)(void) = wcs_holds > 0 ? options->ends : options->interrupted;
-
-	return ask != NULL && ask();
-}
-
-int wcs_fault_set(struct wcs_fault *fault, int error, const char *format, ...)
-{
-	va_list args;
-
-	if (fault == NULL)
-		return error;
-	fault->line = 0;
-	fault->column = 0;
-	va_start(args, format);
-	vsnprintf(fault->text, sizeof(fault->text), format, args);
-	va_end(args);
-	return error;
-}
 
 const char *directory_name(const char *path)
 {
@@ -139,31 +104,4 @@ int directory_fail(struct wcs_fault *fault, int error, const char *path, const c
 {
 	return wcs_fault_set(fault, directory_error(error), "%s: %s: %s", directory_name(path),
 			     what, strerror(error));
-}
-
-void store_log(const struct wcs_store *store, enum wcs_log_level level, const char *format, ...)
-{
-	char text[512];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	store->options.log(store->options.log_ctx, level, text);
-}
-
-void store_weigh_row(const struct wcs_table *table, uint64_t bytes, uint64_t size)
-{
-	if (bytes > WCS_ROW_WARN && bytes - size <= WCS_ROW_WARN)
-		store_log(table->store, WCS_LOG_WARNING,
-			  "table %s has a row of more than %u bytes; it is slow to read as a whole",
-			  table->name, WCS_ROW_WARN);
-}
-
-void store_weigh_value(const struct wcs_store *store, const char *family, uint64_t size)
-{
-	if (size > WCS_VALUE_WARN)
-		store_log(store, WCS_LOG_WARNING,
-			  "family %.64s: a value of %" PRIu64 " bytes; more than %u is slow",
-			  family, size, WCS_VALUE_WARN);
 }

@@ -3,7 +3,7 @@
  * Bytes as text. Row keys and qualifiers may be any bytes, JSON strings only UTF-8: %XX bridges
  * the two. Invariant: decoding what encode wrote gives the same bytes.
  */
-#include "store/text.h"
+#include "store/base/text.h"
 
 #include <errno.h>
 #include <stdlib.h>

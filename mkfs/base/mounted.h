@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "mkfs/program.h"
+#include "mkfs/base/program.h"
 
 struct mounted {
 	char *directory; /* its path, resolved */

@@ -3,7 +3,7 @@
  * Options, messages and confinement of the programs. An error is one line "program: what: why" on
  * stderr; a program ends with 0, 1 when it failed, 2 for wrong usage.
  */
-#include "mkfs/program.h"
+#include "mkfs/base/program.h"
 
 #include <errno.h>
 #include <fcntl.h>

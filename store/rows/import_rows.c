@@ -9,7 +9,7 @@
  * - The thread calls only wcs_rows_mutate. The caller counts, calls `applied` and sets the fault
  *   (import_applied).
  */
-#include "store/json/import.h"
+#include "store/rows/import.h"
 
 #include <errno.h>
 #include <inttypes.h>

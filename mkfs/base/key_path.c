@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Row keys as paths of the tree, which store/keys/name.c spells. */
-#include "mkfs/key_path.h"
+#include "mkfs/base/key_path.h"
 
 #include <errno.h>
 #include <stdio.h>

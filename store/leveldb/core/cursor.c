@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Moves of a cursor: see cursor.h. */
-#include "store/leveldb/cursor.h"
+#include "store/leveldb/core/cursor.h"
 
 #include <errno.h>
 #include <stdlib.h>
