@@ -20,16 +20,42 @@ struct heat_scan;    /* store/heat/heat_count.h */
 struct wcs_view;     /* store/policy/view.h */
 struct wcs_policies; /* the same */
 
-/* The first member of every engine's own struct, so that the layer above finds the engine. */
+/* The functions of a scan. A scan is an engine's, or a filter over another scan. */
+struct scan_ops {
+	/* As wcs_scan_next, wcs_scan_seek and wcs_scan_read. A seek may go back. */
+	int (*next)(struct wcs_scan *scan, struct wcs_cell *cell);
+	int (*seek)(struct wcs_scan *scan, struct wcs_slice row);
+	int (*read)(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset, size_t *got);
+	/* Scans of engines with can.filter have these two. Goes on at the first cell of the row
+	 * from that column on (family NULL: at its first cell), and then with the rows behind it in
+	 * the scan's order; a row without such a cell is passed over. The slices may be those of
+	 * the last cell given. The next cell differs in its row. In a scan of the first cells
+	 * alone, the column is that of a cell that it gives. */
+	int (*enter)(struct wcs_scan *scan, struct wcs_slice row, const char *family,
+		     struct wcs_slice qualifier);
+	/* The next cell will differ from the last one given in this part or in one before. For
+	 * scans of each cell; WCS_PART_ROW for all. */
+	void (*skip)(struct wcs_scan *scan, enum wcs_part part);
+	void (*close)(struct wcs_scan *scan);
+};
+
+struct value_ops {
+	/* As wcs_value_read; several threads may read one value at once. */
+	int (*read)(struct wcs_value *value, void *buf, size_t len, uint64_t offset, size_t *got);
+	void (*close)(struct wcs_value *value);
+};
+
+/* The first member of every scan's own struct, and of every value's. */
 struct wcs_scan {
-	const struct wcs_backend *backend;
+	const struct scan_ops *ops;
+	struct wcs_scan *below;	       /* of a filter: the scan that it filters, and closes */
 	struct wcs_policies *policies; /* the layer above holds them while it is open */
 	struct wcs_filter *filter;     /* the same; NULL: the caller does */
 	struct wcs_table *table;       /* the same, for its design of keys */
 	struct heat_scan *heat;	       /* the same; NULL: no row was read, or none counts */
 };
 struct wcs_value {
-	const struct wcs_backend *backend;
+	const struct value_ops *ops;
 	struct wcs_cell_info info;
 };
 
@@ -144,26 +170,10 @@ struct wcs_backend {
 	/* As the functions of store.h of like name. There is a range, and none is empty; all are
 	 * borrowed for the call. view and filter are for engines that evaluate them,
 	 * filter->reverse for all that can. The view is borrowed for the call, its policies and the
-	 * filter, whose families are sorted, until the scan is closed. A seek may go back. Several
-	 * threads may read the value of one cell at once. */
+	 * filter, whose families are sorted, until the scan is closed. */
 	int (*scan_open)(void *db, const struct wcs_view *view, uint32_t table,
 			 const struct wcs_range *ranges, size_t range_count,
 			 const struct wcs_filter *filter, struct wcs_scan **scan);
-	int (*scan_next)(struct wcs_scan *scan, struct wcs_cell *cell);
-	int (*scan_seek)(struct wcs_scan *scan, struct wcs_slice row);
-	int (*scan_read)(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset,
-			 size_t *got);
-	void (*scan_close)(struct wcs_scan *scan);
-	/* Engines with can.filter have these two. Goes on at the first cell of the row from that
-	 * column on (family NULL: at its first cell), and then with the rows behind it in the
-	 * scan's order; a row without such a cell is passed over. The slices may be those of the
-	 * last cell given. The next cell differs in its row. In a scan of the first cells alone,
-	 * the column is that of a cell that it gives. */
-	int (*scan_enter)(struct wcs_scan *scan, struct wcs_slice row, const char *family,
-			  struct wcs_slice qualifier);
-	/* The next cell will differ from the last one given in this part or in one before. For
-	 * scans of each cell; WCS_PART_ROW for all. */
-	void (*scan_skip)(struct wcs_scan *scan, enum wcs_part part);
 
 	/* Starts a change of these rows, which differ; the edits have their rows and given values.
 	 * All calls on one wcs_rows come from one thread, and see the rows as they were at the
@@ -196,9 +206,6 @@ struct wcs_backend {
 	 * view is borrowed for the call. -ENOENT. */
 	int (*cell_open)(void *db, const struct wcs_view *view, const struct wcs_address *at,
 			 struct wcs_cell_info *info, struct wcs_value **value);
-	int (*value_read)(struct wcs_value *value, void *buf, size_t len, uint64_t offset,
-			  size_t *got);
-	void (*value_close)(struct wcs_value *value);
 	/* As wcs_key_get, hidden cells included: not called if the view can hide whole rows. */
 	int (*key_get)(void *db, uint32_t table, struct wcs_slice key, unsigned char delimiter,
 		       struct wcs_key_info *info);
@@ -275,6 +282,12 @@ const struct wcs_backend *wcs_backend_find(const char *name);
 int wcs_store_open_backend(const struct wcs_backend *backend, const char *path,
 			   const struct wcs_options *options, struct wcs_store **store,
 			   struct wcs_fault *fault);
+
+/* Functions of a filter that pass the call on to the scan below; the last one, after it has closed
+ * that scan, if there is one, frees the filter. */
+int scan_pass_read(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset, size_t *got);
+void scan_pass_skip(struct wcs_scan *scan, enum wcs_part part);
+void scan_pass_close(struct wcs_scan *scan);
 
 /* Is it an ASCII byte other than NUL, '/', '%' and '.'? */
 bool wcs_delimiter_valid(unsigned char delimiter);

@@ -149,7 +149,7 @@ int wcs_scan_open(struct wcs_table *table, const struct wcs_range *ranges, size_
 
 int wcs_scan_next(struct wcs_scan *scan, struct wcs_cell *cell)
 {
-	int rc = scan->backend != NULL ? scan->backend->scan_next(scan, cell) : 0;
+	int rc = scan->ops != NULL ? scan->ops->next(scan, cell) : 0;
 
 	store_rows_read += rc > 0 && cell->differs == WCS_PART_ROW;
 	/* Of a chain chain_scan.c counts. */
@@ -163,13 +163,12 @@ int wcs_scan_seek(struct wcs_scan *scan, struct wcs_slice row)
 {
 	int rc = store_check_slice(row, WCS_ROW_KEY_MAX + 1);
 
-	return rc == 0 && scan->backend != NULL ? scan->backend->scan_seek(scan, row) : rc;
+	return rc == 0 && scan->ops != NULL ? scan->ops->seek(scan, row) : rc;
 }
 
 int wcs_scan_read(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset, size_t *got)
 {
-	return scan->backend != NULL ? scan->backend->scan_read(scan, buf, len, offset, got)
-				     : -EINVAL;
+	return scan->ops != NULL ? scan->ops->read(scan, buf, len, offset, got) : -EINVAL;
 }
 
 void wcs_scan_close(struct wcs_scan *scan)
@@ -178,13 +177,13 @@ void wcs_scan_close(struct wcs_scan *scan)
 	struct wcs_filter *filter;
 	struct wcs_table *table;
 
-	if (scan == NULL || scan->backend == NULL)
+	if (scan == NULL || scan->ops == NULL)
 		return;
 	policies = scan->policies;
 	filter = scan->filter;
 	table = scan->table;
 	heat_count_close(scan);
-	scan->backend->scan_close(scan);
+	scan->ops->close(scan);
 	wcs_policies_drop(policies);
 	wcs_table_close(table);
 	free(filter);

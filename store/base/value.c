@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads of an open value. */
+/* Open values, and the functions of filters that only pass a call on. */
 #include "store/backend.h"
+
+#include <stdlib.h>
 
 const struct wcs_cell_info *wcs_value_info(const struct wcs_value *value)
 {
@@ -16,11 +18,28 @@ int wcs_value_read(struct wcs_value *value, void *buf, size_t len, uint64_t offs
 		*got = 0;
 		return 0;
 	}
-	return value->backend->value_read(value, buf, wanted, offset, got);
+	return value->ops->read(value, buf, wanted, offset, got);
 }
 
 void wcs_value_close(struct wcs_value *value)
 {
 	if (value != NULL)
-		value->backend->value_close(value);
+		value->ops->close(value);
+}
+
+int scan_pass_read(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset, size_t *got)
+{
+	return scan->below->ops->read(scan->below, buf, len, offset, got);
+}
+
+void scan_pass_skip(struct wcs_scan *scan, enum wcs_part part)
+{
+	scan->below->ops->skip(scan->below, part);
+}
+
+void scan_pass_close(struct wcs_scan *scan)
+{
+	if (scan->below != NULL)
+		scan->below->ops->close(scan->below);
+	free(scan);
 }

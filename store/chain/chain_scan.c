@@ -23,8 +23,7 @@ enum {
 };
 
 struct chain_scan {
-	struct wcs_scan base;
-	struct wcs_scan *of;
+	struct wcs_scan base;	 /* over the engine's; below NULL: no cell can pass */
 	struct wcs_chain *chain; /* whose views the steps are; a reference */
 	struct chain_plan plan;
 	struct chain_values values;
@@ -79,7 +78,7 @@ static int value_matches(struct chain_scan *scan, const struct chain_view *view,
 {
 	char number[CHAIN_NUMBER_MAX];
 	struct wcs_slice text;
-	int rc = chain_value_text(&scan->values, scan->of, cell, number, &text);
+	int rc = chain_value_text(&scan->values, scan->base.below, cell, number, &text);
 
 	if (rc == 0)
 		rc = view->step.kind == WCS_STEP_VALUE
@@ -196,10 +195,11 @@ static int row_passes_step(struct chain_scan *scan, size_t index)
 	const struct wcs_slice row = {scan->row, scan->row_len};
 	struct wcs_cell cell;
 	enum wcs_part skip;
-	int rc = scan->of->backend->scan_enter(scan->of, row, view->families[0], column->qualifier);
+	int rc = scan->base.below->ops->enter(scan->base.below, row, view->families[0],
+					      column->qualifier);
 
 	while (rc == 0) {
-		rc = scan->of->backend->scan_next(scan->of, &cell);
+		rc = scan->base.below->ops->next(scan->base.below, &cell);
 		if (rc > 0 && !is_row(scan, cell.row)) {
 			scan->ahead = true;
 			scan->next = cell;
@@ -211,7 +211,7 @@ static int row_passes_step(struct chain_scan *scan, size_t index)
 			return rc < 0 ? rc : 0;
 		rc = steps_pass(scan, index, &cell, &skip);
 		if (rc == 0 && skip < WCS_PART_TS)
-			scan->of->backend->scan_skip(scan->of, skip);
+			scan->base.below->ops->skip(scan->base.below, skip);
 	}
 	if (rc > 0 && view->step.kind == WCS_STEP_WHERE)
 		rc = value_matches(scan, view, &cell);
@@ -236,9 +236,9 @@ static int row_look(struct chain_scan *scan, struct wcs_slice row, enum wcs_part
 	if (rc <= 0)
 		return rc;
 	row.data = scan->row;
-	return scan->of->backend->scan_enter(scan->of, row,
-					     wanted->family_count > 0 ? wanted->families[0] : NULL,
-					     wanted->qualifier_from);
+	return scan->base.below->ops->enter(scan->base.below, row,
+					    wanted->family_count > 0 ? wanted->families[0] : NULL,
+					    wanted->qualifier_from);
 }
 
 /* ---- The scan ---------------------------------------------------------------------------- */
@@ -299,7 +299,7 @@ static int scan_step(struct chain_scan *scan, struct wcs_cell *cell)
 	if (ahead)
 		*cell = scan->next;
 	else
-		rc = scan->of->backend->scan_next(scan->of, cell);
+		rc = scan->base.below->ops->next(scan->base.below, cell);
 	if (rc > 0 && is_another_row(scan, cell) && !scan->base.filter->uncounted)
 		heat_count_row(&scan->base, scan->keys, cell->row);
 	return rc;
@@ -311,15 +311,14 @@ static int chain_scan_next(struct wcs_scan *base, struct wcs_cell *cell)
 					      [WCS_EACH_FAMILY] = WCS_PART_FAMILY,
 					      [WCS_EACH_ROW] = WCS_PART_ROW};
 	struct chain_scan *scan = (struct chain_scan *)base;
-	const struct wcs_backend *backend;
+	struct wcs_scan *of = base->below;
 	enum wcs_part skip;
 	int rc = scan->error;
 
-	if (rc != 0 || scan->of == NULL) /* no cell can pass */
+	if (rc != 0 || of == NULL)
 		return rc;
-	backend = scan->of->backend;
 	if (scan->given && scan->plan.wanted.each != WCS_EACH_CELL)
-		backend->scan_skip(scan->of, parts[scan->plan.wanted.each]);
+		of->ops->skip(of, parts[scan->plan.wanted.each]);
 	scan->given = false;
 	while ((rc = scan_step(scan, cell)) > 0) {
 		if (cell->differs < scan->differs)
@@ -328,7 +327,7 @@ static int chain_scan_next(struct wcs_scan *base, struct wcs_cell *cell)
 		if (rc != 0)
 			break;
 		if (skip < WCS_PART_TS)
-			backend->scan_skip(scan->of, skip);
+			of->ops->skip(of, skip);
 	}
 	if (rc <= 0)
 		return scan->error = rc;
@@ -344,7 +343,7 @@ static int chain_scan_seek(struct wcs_scan *base, struct wcs_slice row)
 
 	scan->given = scan->inside = scan->ahead = false;
 	scan->differs = WCS_PART_ROW;
-	return scan->of != NULL ? scan->of->backend->scan_seek(scan->of, row) : 0;
+	return scan->base.below != NULL ? scan->base.below->ops->seek(scan->base.below, row) : 0;
 }
 
 static int chain_scan_read(struct wcs_scan *base, void *buf, size_t len, uint64_t offset,
@@ -354,27 +353,25 @@ static int chain_scan_read(struct wcs_scan *base, void *buf, size_t len, uint64_
 
 	if (!scan->given)
 		return -EINVAL;
-	return scan->of->backend->scan_read(scan->of, buf, len, offset, got);
+	return scan->base.below->ops->read(scan->base.below, buf, len, offset, got);
 }
 
 static void chain_scan_close(struct wcs_scan *base)
 {
 	struct chain_scan *scan = (struct chain_scan *)base;
 
-	if (scan->of != NULL)
-		scan->of->backend->scan_close(scan->of);
 	wcs_chain_free(scan->chain);
 	regex_room_free(scan->room);
 	free(scan->shown);
 	free(scan->plan.families);
 	chain_values_clear(&scan->values);
-	free(scan);
+	scan_pass_close(base);
 }
 
-static const struct wcs_backend chain_backend = {.scan_next = chain_scan_next,
-						 .scan_seek = chain_scan_seek,
-						 .scan_read = chain_scan_read,
-						 .scan_close = chain_scan_close};
+static const struct scan_ops chain_ops = {.next = chain_scan_next,
+					  .seek = chain_scan_seek,
+					  .read = chain_scan_read,
+					  .close = chain_scan_close};
 
 int chain_scan(struct wcs_table *table, const struct wcs_view *view, const struct wcs_range *ranges,
 	       size_t count, const struct wcs_filter *filter, struct wcs_scan **made)
@@ -386,7 +383,7 @@ int chain_scan(struct wcs_table *table, const struct wcs_view *view, const struc
 	if (scan == NULL)
 		return -ENOMEM;
 	memset(scan, 0, offsetof(struct chain_scan, row));
-	scan->base.backend = &chain_backend;
+	scan->base.ops = &chain_ops;
 	scan->options = &table->store->options;
 	scan->chain = wcs_chain_hold(filter->chain);
 	scan->keys = chain_keys(scan->chain, wcs_table_keys(table));
@@ -410,7 +407,7 @@ int chain_scan(struct wcs_table *table, const struct wcs_view *view, const struc
 		rc = chain_values_init(&scan->values, table);
 	if (rc == 0 && !scan->plan.empty && !engine_filter_empty(&scan->plan.engine))
 		rc = salt_scan(&table->store->engine, scan->keys, view, table->id, ranges, count,
-			       &scan->plan.engine, &scan->of);
+			       &scan->plan.engine, &scan->base.below);
 	if (rc != 0)
 		chain_scan_close(&scan->base);
 	else

@@ -52,7 +52,7 @@ static int value_read(struct chain_values *values, struct wcs_scan *of, const st
 		return -ENOMEM;
 	while (read < size) {
 		size_t got = 0;
-		int rc = of->backend->scan_read(of, values->value + read, size - read, read, &got);
+		int rc = of->ops->read(of, values->value + read, size - read, read, &got);
 
 		if (rc != 0 || got == 0)
 			return rc != 0 ? rc : -EIO;

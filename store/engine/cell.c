@@ -24,19 +24,18 @@ static int cell_value_read(struct wcs_value *base, void *buf, size_t len, uint64
 {
 	struct wcs_scan *scan = ((struct cell_value *)base)->scan;
 
-	return scan->backend->scan_read(scan, buf, len, offset, got);
+	return scan->ops->read(scan, buf, len, offset, got);
 }
 
 static void cell_value_close(struct wcs_value *base)
 {
 	struct cell_value *value = (struct cell_value *)base;
 
-	value->scan->backend->scan_close(value->scan);
+	value->scan->ops->close(value->scan);
 	free(value);
 }
 
-static const struct wcs_backend cell_backend = {.value_read = cell_value_read,
-						.value_close = cell_value_close};
+static const struct value_ops cell_ops = {cell_value_read, cell_value_close};
 
 /* As cell_open of the engines (backend.h), by a scan. */
 static int cell_scan(const struct wcs_engine *engine, const struct wcs_view *view,
@@ -62,13 +61,13 @@ static int cell_scan(const struct wcs_engine *engine, const struct wcs_view *vie
 				    .qualifier_to = {value->qualifier, at->qualifier.len + 1},
 				    .ts_from = at->ts < 0 ? 0 : at->ts,
 				    .ts_to = at->ts < 0 || at->ts == INT64_MAX ? 0 : at->ts + 1};
-	value->base.backend = &cell_backend;
+	value->base.ops = &cell_ops;
 	rc = engine_scan(engine, view, at->table, &range, 1, &value->filter, &value->scan);
 	if (rc != 0) {
 		free(value);
 		return rc;
 	}
-	rc = value->scan->backend->scan_next(value->scan, &cell);
+	rc = value->scan->ops->next(value->scan, &cell);
 	if (rc > 0)
 		*info = value->base.info = cell.info;
 	if (rc > 0 && made != NULL)

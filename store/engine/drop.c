@@ -32,8 +32,8 @@ int engine_drop(const struct wcs_engine *engine, uint32_t table, const struct wc
 		rc = engine_scan(engine, &everything, table, ranges, count, &rows, &scan);
 	if (rc != 0)
 		return rc;
-	while (rc == 0 && (rc = scan->backend->scan_next(scan, &cell)) > 0)
+	while (rc == 0 && (rc = scan->ops->next(scan, &cell)) > 0)
 		rc = drop_row(engine, table, cell.row);
-	scan->backend->scan_close(scan);
+	scan->ops->close(scan);
 	return rc;
 }

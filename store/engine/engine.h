@@ -39,7 +39,7 @@ bool engine_filter_has(const struct wcs_filter *filter, const struct wcs_cell *c
 /* Sorts families by name, as a filter has them. */
 void engine_sort_families(const char **families, size_t count);
 /* Opens a scan of the cells that pass view and filter. The view's policies and the filter stay
- * valid until (*scan)->backend->scan_close. */
+ * valid until (*scan)->ops->close. */
 int engine_scan(const struct wcs_engine *engine, const struct wcs_view *view, uint32_t table,
 		const struct wcs_range *ranges, size_t range_count, const struct wcs_filter *filter,
 		struct wcs_scan **scan);

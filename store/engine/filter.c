@@ -16,7 +16,6 @@ enum { FILTER_ASKS = 1024 }; /* cells between two questions whether to go on */
 
 struct filter {
 	struct wcs_scan base;
-	struct wcs_scan *of;
 	struct wcs_view view;
 	const struct wcs_options *options;
 	const struct wcs_filter *wanted;
@@ -80,15 +79,15 @@ static int filter_next(struct wcs_scan *base, struct wcs_cell *cell)
 {
 	struct filter *filter = (struct filter *)base;
 	const struct wcs_filter *wanted = filter->wanted;
-	struct wcs_scan *of = filter->of;
+	struct wcs_scan *of = base->below;
 	int rc = 0;
 
 	if (filter->each == WCS_EACH_ROW && filter->given[WCS_EACH_ROW]) {
 		filter->row[filter->row_len] = 0;
-		rc = of->backend->scan_seek(
+		rc = of->ops->seek(
 			of, (struct wcs_slice){filter->row, filter->row_len + !wanted->reverse});
 	}
-	while (rc == 0 && (rc = of->backend->scan_next(of, cell)) > 0) {
+	while (rc == 0 && (rc = of->ops->next(of, cell)) > 0) {
 		rc = 0;
 		if (++filter->passed % FILTER_ASKS == 0 && wcs_interrupted(filter->options))
 			return -EINTR;
@@ -122,7 +121,7 @@ static int filter_seek(struct wcs_scan *base, struct wcs_slice row)
 	filter->started = filter->entering = false;
 	filter->each = filter->wanted->each;
 	memset(filter->given, 0, sizeof(filter->given));
-	return filter->of->backend->scan_seek(filter->of, row);
+	return base->below->ops->seek(base->below, row);
 }
 
 /* Seeks the row and passes over the cells before the column. */
@@ -153,27 +152,8 @@ static void filter_skip(struct wcs_scan *base, enum wcs_part part)
 		filter->each = (enum wcs_each)(WCS_EACH_ROW - part);
 }
 
-static int filter_read(struct wcs_scan *base, void *buf, size_t len, uint64_t offset, size_t *got)
-{
-	struct wcs_scan *of = ((struct filter *)base)->of;
-
-	return of->backend->scan_read(of, buf, len, offset, got);
-}
-
-static void filter_close(struct wcs_scan *base)
-{
-	struct wcs_scan *of = ((struct filter *)base)->of;
-
-	of->backend->scan_close(of);
-	free(base);
-}
-
-static const struct wcs_backend filter_backend = {.scan_next = filter_next,
-						  .scan_seek = filter_seek,
-						  .scan_enter = filter_enter,
-						  .scan_skip = filter_skip,
-						  .scan_read = filter_read,
-						  .scan_close = filter_close};
+static const struct scan_ops filter_ops = {filter_next,	 filter_seek, scan_pass_read,
+					   filter_enter, filter_skip, scan_pass_close};
 
 static int filter_open(const struct wcs_engine *engine, const struct wcs_view *view, uint32_t table,
 		       const struct wcs_range *ranges, size_t range_count,
@@ -187,13 +167,13 @@ static int filter_open(const struct wcs_engine *engine, const struct wcs_view *v
 	if (filter == NULL)
 		return -ENOMEM;
 	memset(filter, 0, offsetof(struct filter, family));
-	filter->base.backend = &filter_backend;
+	filter->base.ops = &filter_ops;
 	filter->view = *view;
 	filter->options = engine->options;
 	filter->wanted = wanted;
 	filter->each = wanted->each;
 	rc = engine->backend->scan_open(engine->db, &everything, table, ranges, range_count,
-					&cells[wanted->reverse], &filter->of);
+					&cells[wanted->reverse], &filter->base.below);
 	if (rc != 0)
 		free(filter);
 	else
@@ -249,7 +229,7 @@ int engine_first(const struct wcs_engine *engine, const struct wcs_view *view, u
 
 	if (rc != 0)
 		return rc;
-	rc = scan->backend->scan_next(scan, cell);
-	scan->backend->scan_close(scan);
+	rc = scan->ops->next(scan, cell);
+	scan->ops->close(scan);
 	return rc;
 }

@@ -337,20 +337,11 @@ char *ldb_stats_text(void *db);
 
 int ldb_read_open(void *db, const struct wcs_view *view, const struct wcs_address *at,
 		  struct wcs_cell_info *info, struct wcs_value **value);
-int ldb_read_value(struct wcs_value *value, void *buf, size_t len, uint64_t offset, size_t *got);
-void ldb_read_close(struct wcs_value *value);
 int ldb_read_key(void *db, uint32_t table, struct wcs_slice key, unsigned char delimiter,
 		 struct wcs_key_info *info);
 int ldb_scan_open(void *db, const struct wcs_view *view, uint32_t table,
 		  const struct wcs_range *ranges, size_t range_count,
 		  const struct wcs_filter *filter, struct wcs_scan **scan);
-int ldb_scan_next(struct wcs_scan *scan, struct wcs_cell *cell);
-int ldb_scan_seek(struct wcs_scan *scan, struct wcs_slice row);
-int ldb_scan_enter(struct wcs_scan *scan, struct wcs_slice row, const char *family,
-		   struct wcs_slice qualifier);
-void ldb_scan_skip(struct wcs_scan *scan, enum wcs_part part);
-int ldb_scan_read(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset, size_t *got);
-void ldb_scan_close(struct wcs_scan *scan);
 
 int ldb_rows_open(void *db, uint32_t table, const struct wcs_edit *edits, size_t count,
 		  struct wcs_rows **rows);

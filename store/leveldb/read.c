@@ -139,6 +139,30 @@ static struct wcs_cell_info read_info(const struct read_found *found)
 				      found->expires};
 }
 
+static int ldb_read_value(struct wcs_value *base, void *buf, size_t len, uint64_t offset,
+			  size_t *got)
+{
+	struct read_value *value = (struct read_value *)base;
+	int rc = ldb_extent_read(value->db, &value->cell, buf, len, offset, got);
+
+	if (!rc)
+		ldb_count(&value->db->counters.bytes_read, *got);
+	return rc;
+}
+
+static void ldb_read_close(struct wcs_value *base)
+{
+	struct read_value *value = (struct read_value *)base;
+
+	if (!value)
+		return;
+	if (value->cell.id)
+		ldb_reclaim_release(value->db, &value->hold);
+	free(value);
+}
+
+static const struct value_ops read_functions = {ldb_read_value, ldb_read_close};
+
 /* Makes a value that owns what was found. */
 static int read_make(struct ldb *db, const struct read_found *found, struct read_value **made)
 {
@@ -147,7 +171,7 @@ static int read_make(struct ldb *db, const struct read_found *found, struct read
 
 	if (!value)
 		return -ENOMEM;
-	value->base.backend = &wcs_backend_leveldb;
+	value->base.ops = &read_functions;
 	value->base.info = read_info(found);
 	value->db = db;
 	value->cell = found->cell;
@@ -182,27 +206,6 @@ int ldb_read_open(void *engine, const struct wcs_view *view, const struct wcs_ad
 		ldb_reclaim_leave(db, &ticket);
 	read_found_free(&found);
 	return rc;
-}
-
-int ldb_read_value(struct wcs_value *base, void *buf, size_t len, uint64_t offset, size_t *got)
-{
-	struct read_value *value = (struct read_value *)base;
-	int rc = ldb_extent_read(value->db, &value->cell, buf, len, offset, got);
-
-	if (!rc)
-		ldb_count(&value->db->counters.bytes_read, *got);
-	return rc;
-}
-
-void ldb_read_close(struct wcs_value *base)
-{
-	struct read_value *value = (struct read_value *)base;
-
-	if (!value)
-		return;
-	if (value->cell.id)
-		ldb_reclaim_release(value->db, &value->hold);
-	free(value);
 }
 
 /* Whether a cell's key starts with prefix. */

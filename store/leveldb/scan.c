@@ -155,51 +155,7 @@ static void scan_copy_ranges(struct scan *scan, const struct wcs_range *ranges, 
 	}
 }
 
-/* ---- Opening ----------------------------------------------------------------------------- */
-
-int ldb_scan_open(void *db, const struct wcs_view *view, uint32_t table,
-		  const struct wcs_range *ranges, size_t range_count,
-		  const struct wcs_filter *filter, struct wcs_scan **made)
-{
-	size_t bytes = range_count * sizeof(*ranges);
-	struct scan *scan;
-	int rc;
-
-	for (size_t i = 0; i < range_count; i++)
-		bytes += ranges[i].start.len + ranges[i].end.len;
-	scan = malloc(sizeof(*scan) + bytes);
-	if (!scan)
-		return -ENOMEM;
-	memset(scan, 0, offsetof(struct scan, row));
-	scan->base.backend = &wcs_backend_leveldb;
-	scan->db = db;
-	scan->table = table;
-	scan->differs = WCS_PART_ROW;
-	scan->filter = filter;
-	scan->ts_last = filter->ts_to ? filter->ts_to - 1 : INT64_MAX;
-	scan->view = *view;
-	scan->state = 1;
-	scan->column.len = 0;
-	scan_copy_ranges(scan, ranges, range_count);
-	scan_set_range(scan, filter->reverse ? range_count - 1 : 0, NULL);
-	ldb_reclaim_enter(scan->db, &scan->ticket);
-	rc = ldb_cursor_open(&scan->cursor, scan->db,
-			     !filter->reverse		       ? 0
-			     : filter->each >= WCS_EACH_FAMILY ? SCAN_KEEP_FIRST
-							       : SCAN_KEEP);
-	if (rc) {
-		ldb_reclaim_leave(scan->db, &scan->ticket);
-		free(scan);
-		return rc;
-	}
-	scan->row_left = filter->reverse;
-	if (!filter->reverse)
-		ldb_cursor_seek(&scan->cursor, &scan->target);
-	*made = &scan->base;
-	return 0;
-}
-
-void ldb_scan_close(struct wcs_scan *base)
+static void ldb_scan_close(struct wcs_scan *base)
 {
 	struct scan *scan = (struct scan *)base;
 
@@ -473,7 +429,7 @@ static void scan_give(struct scan *scan, struct wcs_cell *cell)
 		scan->leave = parts->column_end;
 }
 
-int ldb_scan_next(struct wcs_scan *base, struct wcs_cell *cell)
+static int ldb_scan_next(struct wcs_scan *base, struct wcs_cell *cell)
 {
 	struct scan *scan = (struct scan *)base;
 	unsigned int errors = ldb_guard_errors();
@@ -522,7 +478,7 @@ static void scan_move(struct scan *scan)
 		ldb_cursor_seek(&scan->cursor, &scan->target);
 }
 
-int ldb_scan_seek(struct wcs_scan *base, struct wcs_slice row)
+static int ldb_scan_seek(struct wcs_scan *base, struct wcs_slice row)
 {
 	struct scan *scan = (struct scan *)base;
 	int rc = scan_leave_cell(scan, row);
@@ -548,8 +504,8 @@ static void scan_enter_back(struct scan *scan, size_t row_end, bool in_row)
 	scan->row_left = !ldb_cursor_within(&scan->cursor, &scan->target);
 }
 
-int ldb_scan_enter(struct wcs_scan *base, struct wcs_slice row, const char *family,
-		   struct wcs_slice qualifier)
+static int ldb_scan_enter(struct wcs_scan *base, struct wcs_slice row, const char *family,
+			  struct wcs_slice qualifier)
 {
 	struct scan *scan = (struct scan *)base;
 	unsigned char past[WCS_ROW_KEY_MAX + 1];
@@ -585,7 +541,7 @@ int ldb_scan_enter(struct wcs_scan *base, struct wcs_slice row, const char *fami
 	return 0;
 }
 
-void ldb_scan_skip(struct wcs_scan *base, enum wcs_part part)
+static void ldb_scan_skip(struct wcs_scan *base, enum wcs_part part)
 {
 	struct scan *scan = (struct scan *)base;
 
@@ -593,7 +549,7 @@ void ldb_scan_skip(struct wcs_scan *base, enum wcs_part part)
 		scan->leave = scan_leaves(scan, (enum wcs_each)(WCS_EACH_ROW - part));
 }
 
-int ldb_scan_read(struct wcs_scan *base, void *buf, size_t len, uint64_t offset, size_t *got)
+static int ldb_scan_read(struct wcs_scan *base, void *buf, size_t len, uint64_t offset, size_t *got)
 {
 	struct scan *scan = (struct scan *)base;
 	int rc;
@@ -604,4 +560,51 @@ int ldb_scan_read(struct wcs_scan *base, void *buf, size_t len, uint64_t offset,
 	if (!rc)
 		scan->read += *got;
 	return rc;
+}
+
+static const struct scan_ops scan_functions = {ldb_scan_next,  ldb_scan_seek, ldb_scan_read,
+					       ldb_scan_enter, ldb_scan_skip, ldb_scan_close};
+
+/* ---- Opening ----------------------------------------------------------------------------- */
+
+int ldb_scan_open(void *db, const struct wcs_view *view, uint32_t table,
+		  const struct wcs_range *ranges, size_t range_count,
+		  const struct wcs_filter *filter, struct wcs_scan **made)
+{
+	size_t bytes = range_count * sizeof(*ranges);
+	struct scan *scan;
+	int rc;
+
+	for (size_t i = 0; i < range_count; i++)
+		bytes += ranges[i].start.len + ranges[i].end.len;
+	scan = malloc(sizeof(*scan) + bytes);
+	if (!scan)
+		return -ENOMEM;
+	memset(scan, 0, offsetof(struct scan, row));
+	scan->base.ops = &scan_functions;
+	scan->db = db;
+	scan->table = table;
+	scan->differs = WCS_PART_ROW;
+	scan->filter = filter;
+	scan->ts_last = filter->ts_to ? filter->ts_to - 1 : INT64_MAX;
+	scan->view = *view;
+	scan->state = 1;
+	scan->column.len = 0;
+	scan_copy_ranges(scan, ranges, range_count);
+	scan_set_range(scan, filter->reverse ? range_count - 1 : 0, NULL);
+	ldb_reclaim_enter(scan->db, &scan->ticket);
+	rc = ldb_cursor_open(&scan->cursor, scan->db,
+			     !filter->reverse		       ? 0
+			     : filter->each >= WCS_EACH_FAMILY ? SCAN_KEEP_FIRST
+							       : SCAN_KEEP);
+	if (rc) {
+		ldb_reclaim_leave(scan->db, &scan->ticket);
+		free(scan);
+		return rc;
+	}
+	scan->row_left = filter->reverse;
+	if (!filter->reverse)
+		ldb_cursor_seek(&scan->cursor, &scan->target);
+	*made = &scan->base;
+	return 0;
 }

@@ -31,7 +31,7 @@
 static int merge_rest(struct merge *merge)
 {
 	const struct wcs_cell *last = &merge->reader.cell;
-	struct wcs_scan *of = merge->of;
+	struct wcs_scan *of = merge->base.below;
 	struct wcs_slice stored = wcs_keys_stored(merge->keys, merge_row_key(merge), merge->bytes);
 	char family[WCS_FAMILY_NAME_MAX + 1];
 	struct wcs_cell cell;
@@ -40,10 +40,10 @@ static int merge_rest(struct merge *merge)
 	merge->hand = false;
 	merge->from = MERGE_REST;
 	if (merge->reader.taken == 0)
-		return of->backend->scan_enter(of, stored, NULL, (struct wcs_slice){NULL, 0});
+		return of->ops->enter(of, stored, NULL, (struct wcs_slice){NULL, 0});
 	memcpy(family, last->family.data, last->family.len);
 	family[last->family.len] = '\0';
-	rc = of->backend->scan_enter(of, stored, family, last->qualifier);
+	rc = of->ops->enter(of, stored, family, last->qualifier);
 	while (rc == 0) {
 		rc = merge_step(merge, &cell);
 		if (rc <= 0 || wcs_slice_compare(cell.row, stored) != 0 ||
@@ -52,7 +52,7 @@ static int merge_rest(struct merge *merge)
 		rc = cell.info.ts > last->info.ts ? 0 : 1;
 	}
 	if (rc > 0 && merge->skip < WCS_PART_TS)
-		of->backend->scan_skip(of, merge->skip);
+		of->ops->skip(of, merge->skip);
 	return rc < 0 ? rc : 0;
 }
 
@@ -131,8 +131,9 @@ static int merge_enter_row(struct merge *merge, struct wcs_cell *cell)
 		return 0;
 	stored = wcs_keys_stored(merge->keys, row, merge->bytes);
 	merge->hand = false;
-	rc = merge->of->backend->scan_enter(
-		merge->of, stored, merge->family[0] != '\0' ? merge->family : NULL, merge->column);
+	rc = merge->base.below->ops->enter(merge->base.below, stored,
+					   merge->family[0] != '\0' ? merge->family : NULL,
+					   merge->column);
 	if (rc == 0)
 		rc = merge_step(merge, cell);
 	if (rc <= 0 || wcs_slice_compare(cell->row, stored) != 0)
@@ -281,7 +282,7 @@ static int merge_enter_present(struct merge *merge, const char *family, struct w
 		return 1;
 	stored = wcs_keys_stored(merge->keys, merge_row_key(merge), merge->bytes);
 	merge->hand = false;
-	rc = merge->of->backend->scan_enter(merge->of, stored, family, qualifier);
+	rc = merge->base.below->ops->enter(merge->base.below, stored, family, qualifier);
 	return rc < 0 ? rc : 1;
 }
 
@@ -329,7 +330,7 @@ static void merge_skip(struct wcs_scan *base, enum wcs_part part)
 	if (merge->from == MERGE_ROOT || part == WCS_PART_ROW)
 		merge->skip = part < merge->skip ? part : merge->skip;
 	else
-		merge->of->backend->scan_skip(merge->of, part);
+		merge->base.below->ops->skip(merge->base.below, part);
 }
 
 static int merge_read_value(struct wcs_scan *base, void *buf, size_t len, uint64_t offset,
@@ -346,7 +347,7 @@ static int merge_read_value(struct wcs_scan *base, void *buf, size_t len, uint64
 	if (rc != 0)
 		return rc;
 	if (merge->from != MERGE_ROOT)
-		return merge->of->backend->scan_read(merge->of, buf, len, offset, got);
+		return merge->base.below->ops->read(merge->base.below, buf, len, offset, got);
 	*got = 0;
 	if (offset < value.len)
 		*got = len < value.len - (size_t)offset ? len : value.len - (size_t)offset;
@@ -361,19 +362,13 @@ static void merge_close(struct wcs_scan *base)
 {
 	struct merge *merge = (struct merge *)base;
 
-	if (merge->of != NULL)
-		merge->of->backend->scan_close(merge->of);
 	for (size_t place = 0; place < merge->count; place++)
 		salt_buffer_free(&merge->buckets[place].buffer);
-	free(merge);
+	scan_pass_close(base);
 }
 
-static const struct wcs_backend merge_backend = {.scan_next = merge_next,
-						 .scan_seek = merge_seek,
-						 .scan_enter = merge_enter,
-						 .scan_skip = merge_skip,
-						 .scan_read = merge_read_value,
-						 .scan_close = merge_close};
+static const struct scan_ops merge_ops = {merge_next,  merge_seek, merge_read_value,
+					  merge_enter, merge_skip, merge_close};
 
 static void merge_init(struct merge *merge, const struct salt_ranges *ranges)
 {
@@ -404,7 +399,7 @@ int salt_merge(const struct wcs_engine *engine, const struct wcs_keys *keys,
 	if (merge == NULL)
 		return -ENOMEM;
 	memset(merge, 0, offsetof(struct merge, row));
-	merge->base.backend = &merge_backend;
+	merge->base.ops = &merge_ops;
 	merge->keys = keys;
 	merge->wrong_salt = engine->wrong_salt;
 	merge->each = filter->each;
@@ -413,7 +408,8 @@ int salt_merge(const struct wcs_engine *engine, const struct wcs_keys *keys,
 	merge->unknown = true;
 	merge->skip = WCS_PART_TS;
 	merge_init(merge, ranges);
-	rc = engine_scan(engine, view, table, ranges->ranges, ranges->count, filter, &merge->of);
+	rc = engine_scan(engine, view, table, ranges->ranges, ranges->count, filter,
+			 &merge->base.below);
 	if (rc != 0)
 		merge_close(&merge->base);
 	else

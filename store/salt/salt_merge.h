@@ -40,8 +40,7 @@ enum merge_row {
 };
 
 struct merge {
-	struct wcs_scan base;
-	struct wcs_scan *of;
+	struct wcs_scan base; /* over one of the engine, of all buckets */
 	const struct wcs_keys *keys;
 	_Atomic uint64_t *wrong_salt;
 	enum wcs_each each;

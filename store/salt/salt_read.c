@@ -40,8 +40,7 @@ static int key_search_run(struct key_search *search, bool end)
 	struct wcs_cell cell;
 	int rc = 0;
 
-	while (!search->info.prefix &&
-	       (rc = search->scan->backend->scan_next(search->scan, &cell)) > 0) {
+	while (!search->info.prefix && (rc = search->scan->ops->next(search->scan, &cell)) > 0) {
 		int order = wcs_slice_compare(cell.row, search->stored);
 
 		if (end && order >= 0)
@@ -75,14 +74,14 @@ static int key_search(struct key_search *search, const struct wcs_view *view, ui
 	free(stored.ranges);
 	if (rc != 0)
 		return rc;
-	rc = search->scan->backend->scan_seek(search->scan, search->stored);
+	rc = search->scan->ops->seek(search->scan, search->stored);
 	if (rc == 0)
 		rc = key_search_run(search, false);
 	if (rc == 0 && !search->info.prefix)
-		rc = search->scan->backend->scan_seek(search->scan, (struct wcs_slice){"", 0});
+		rc = search->scan->ops->seek(search->scan, (struct wcs_slice){"", 0});
 	if (rc == 0)
 		rc = key_search_run(search, true);
-	search->scan->backend->scan_close(search->scan);
+	search->scan->ops->close(search->scan);
 	return rc;
 }
 

@@ -12,7 +12,7 @@
 int merge_step(struct merge *merge, struct wcs_cell *cell)
 {
 	merge->hand = false;
-	return merge->of->backend->scan_next(merge->of, cell);
+	return merge->base.below->ops->next(merge->base.below, cell);
 }
 
 /* Goes to the first row of the bucket from the target on; data NULL: to its first row. */
@@ -23,8 +23,8 @@ static int rows_go(struct merge *merge, const struct merge_bucket *bucket, struc
 	merge->hand = false;
 	if (target.data == NULL && !merge->reverse)
 		target = first;
-	return merge->of->backend->scan_seek(
-		merge->of, salt_bound(merge->keys, bucket->number, target, merge->bytes));
+	return merge->base.below->ops->seek(
+		merge->base.below, salt_bound(merge->keys, bucket->number, target, merge->bytes));
 }
 
 void merge_take(struct merge *merge, size_t from, const struct wcs_cell *cell)
@@ -73,7 +73,7 @@ static bool rows_begin_row(struct merge *merge, struct merge_bucket *bucket,
 	if (!*passed)
 		return salt_buffer_row(&bucket->buffer, salt_stripped(cell->row));
 	atomic_fetch_add_explicit(merge->wrong_salt, 1, memory_order_relaxed);
-	merge->of->backend->scan_skip(merge->of, WCS_PART_ROW);
+	merge->base.below->ops->skip(merge->base.below, WCS_PART_ROW);
 	return true;
 }
 

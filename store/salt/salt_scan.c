@@ -13,15 +13,14 @@
 
 struct one_scan {
 	struct wcs_scan base;
-	struct wcs_scan *of;
 	const struct wcs_keys *keys;
 	unsigned int bucket;
 };
 
 static int one_next(struct wcs_scan *base, struct wcs_cell *cell)
 {
-	struct wcs_scan *of = ((struct one_scan *)base)->of;
-	int rc = of->backend->scan_next(of, cell);
+	struct wcs_scan *of = base->below;
+	int rc = of->ops->next(of, cell);
 
 	if (rc > 0)
 		cell->row = salt_stripped(cell->row);
@@ -34,8 +33,8 @@ static int one_seek(struct wcs_scan *base, struct wcs_slice row)
 	struct one_scan *scan = (struct one_scan *)base;
 	unsigned char bytes[WCS_ROW_KEY_MAX + 1];
 
-	return scan->of->backend->scan_seek(
-		scan->of,
+	return base->below->ops->seek(
+		base->below,
 		salt_bound(scan->keys, scan->bucket, row.data != NULL ? row : first, bytes));
 }
 
@@ -47,38 +46,12 @@ static int one_enter(struct wcs_scan *base, struct wcs_slice row, const char *fa
 
 	if (row.len > wcs_keys_row_max(scan->keys)) /* there is no such row */
 		return one_seek(base, row);
-	return scan->of->backend->scan_enter(
-		scan->of, salt_bound(scan->keys, scan->bucket, row, bytes), family, qualifier);
+	return base->below->ops->enter(
+		base->below, salt_bound(scan->keys, scan->bucket, row, bytes), family, qualifier);
 }
 
-static void one_skip(struct wcs_scan *base, enum wcs_part part)
-{
-	struct wcs_scan *of = ((struct one_scan *)base)->of;
-
-	of->backend->scan_skip(of, part);
-}
-
-static int one_read(struct wcs_scan *base, void *buf, size_t len, uint64_t offset, size_t *got)
-{
-	struct wcs_scan *of = ((struct one_scan *)base)->of;
-
-	return of->backend->scan_read(of, buf, len, offset, got);
-}
-
-static void one_close(struct wcs_scan *base)
-{
-	struct wcs_scan *of = ((struct one_scan *)base)->of;
-
-	of->backend->scan_close(of);
-	free(base);
-}
-
-static const struct wcs_backend one_backend = {.scan_next = one_next,
-					       .scan_seek = one_seek,
-					       .scan_enter = one_enter,
-					       .scan_skip = one_skip,
-					       .scan_read = one_read,
-					       .scan_close = one_close};
+static const struct scan_ops one_ops = {one_next,  one_seek,	   scan_pass_read,
+					one_enter, scan_pass_skip, scan_pass_close};
 
 static int one_open(const struct wcs_engine *engine, const struct wcs_keys *keys,
 		    const struct wcs_view *view, uint32_t table, const struct salt_ranges *ranges,
@@ -90,8 +63,9 @@ static int one_open(const struct wcs_engine *engine, const struct wcs_keys *keys
 	if (scan == NULL)
 		return -ENOMEM;
 	*scan = (struct one_scan){
-		.base = {.backend = &one_backend}, .keys = keys, .bucket = ranges->buckets[0]};
-	rc = engine_scan(engine, view, table, ranges->ranges, ranges->count, filter, &scan->of);
+		.base = {.ops = &one_ops}, .keys = keys, .bucket = ranges->buckets[0]};
+	rc = engine_scan(engine, view, table, ranges->ranges, ranges->count, filter,
+			 &scan->base.below);
 	if (rc != 0)
 		free(scan);
 	else

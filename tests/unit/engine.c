@@ -157,7 +157,7 @@ void engine_expect_value(struct wcs_value *value, size_t size, unsigned int seed
 	size_t got;
 
 	ck_assert_uint_eq(value->info.size, size);
-	SUITE_OK(wcs_backend_leveldb.value_read(value, bytes, size + 1, 0, &got));
+	SUITE_OK(value->ops->read(value, bytes, size + 1, 0, &got));
 	ck_assert_uint_eq(got, size);
 	ck_assert_mem_eq(bytes, expected, size);
 	free(bytes);
@@ -170,7 +170,7 @@ void engine_expect(struct engine *engine, const char *row, size_t size, unsigned
 
 	SUITE_OK(engine_value_open(engine, row, &value));
 	engine_expect_value(value, size, seed);
-	wcs_backend_leveldb.value_close(value);
+	value->ops->close(value);
 }
 
 void engine_put_raw(struct engine *engine, const void *key, size_t key_len, const void *value,

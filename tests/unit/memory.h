@@ -86,10 +86,6 @@ bool memory_cells_within(struct wcs_slice bytes, struct wcs_slice from, struct w
 int memory_scan_open(void *db, const struct wcs_view *view, uint32_t table,
 		     const struct wcs_range *ranges, size_t range_count,
 		     const struct wcs_filter *filter, struct wcs_scan **scan);
-int memory_scan_next(struct wcs_scan *scan, struct wcs_cell *cell);
-int memory_scan_seek(struct wcs_scan *scan, struct wcs_slice row);
-int memory_scan_read(struct wcs_scan *scan, void *buf, size_t len, uint64_t offset, size_t *got);
-void memory_scan_close(struct wcs_scan *scan);
 
 /* ---- memory_rows.c: operations of the backend ---- */
 

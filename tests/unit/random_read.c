@@ -94,7 +94,7 @@ void random_walk(struct random_run *run)
 	for (int i = 0; i < SUITE_ENGINES; i++)
 		SUITE_OK(wcs_scan_open(run->suites[i].table, ranges, range_count, &filter,
 				       &scans[i]));
-	for (int step = 0; step < 20 && scans[0]->backend != NULL; step++) {
+	for (int step = 0; step < 20 && scans[0]->ops != NULL; step++) {
 		uint32_t move = random_below(run, sizeof(moves) / sizeof(moves[0]));
 		enum wcs_part part = (enum wcs_part)random_below(run, 4);
 		const char *family;
@@ -105,14 +105,14 @@ void random_walk(struct random_run *run)
 		family = move == 5 ? random_family(run) : NULL;
 		qualifier = random_bytes(run, 0, 1);
 		for (int i = 0; i < SUITE_ENGINES; i++) {
-			const struct wcs_backend *backend = scans[i]->backend;
+			const struct scan_ops *ops = scans[i]->ops;
 
 			if ((move == 2 || move == 3) && step > 0 && rc[i] > 0)
-				backend->scan_skip(scans[i], part);
+				ops->skip(scans[i], part);
 			else if (move == 4)
-				SUITE_OK(backend->scan_seek(scans[i], row));
+				SUITE_OK(ops->seek(scans[i], row));
 			else if (move > 4) /* now and then the present row */
-				SUITE_OK(backend->scan_enter(
+				SUITE_OK(ops->enter(
 					scans[i],
 					part == 0 && step > 0 && rc[i] > 0 ? cells[i].row : row,
 					family, qualifier));

@@ -42,7 +42,7 @@ ENGINE_TEST(test_open_value_keeps_its_chunks, 60)
 	suite_sleep(300);
 	engine_expect_value(value, 3 * MIB, 1);
 	ck_assert_int_eq(engine_count(engine->db, 'v'), 48);
-	wcs_backend_leveldb.value_close(value);
+	value->ops->close(value);
 	engine_expect_chunks(engine->db, 0);
 }
 
@@ -61,12 +61,12 @@ ENGINE_TEST(test_scan_keeps_chunks, 60)
 					       &scan));
 	SUITE_OK(engine_delete(engine, "r"));
 	suite_sleep(300);
-	ck_assert_int_eq(wcs_backend_leveldb.scan_next(scan, &cell), 1);
-	SUITE_OK(wcs_backend_leveldb.scan_read(scan, bytes, 200000, 0, &got));
+	ck_assert_int_eq(scan->ops->next(scan, &cell), 1);
+	SUITE_OK(scan->ops->read(scan, bytes, 200000, 0, &got));
 	ck_assert_uint_eq(got, 200000);
 	ck_assert_mem_eq(bytes, expected, got);
-	ck_assert_int_eq(wcs_backend_leveldb.scan_next(scan, &cell), 0);
-	wcs_backend_leveldb.scan_close(scan);
+	ck_assert_int_eq(scan->ops->next(scan, &cell), 0);
+	scan->ops->close(scan);
 	engine_expect_chunks(engine->db, 0);
 	free(bytes);
 	free(expected);
@@ -94,10 +94,10 @@ ENGINE_TEST(test_open_value_keeps_only_its_chunks, 60)
 	while (engine_count(engine->db, 'v') > 2)
 		suite_sleep(10);
 	ck_assert_int_eq(engine_count(engine->db, 'v'), 2);
-	wcs_backend_leveldb.value_close(first);
+	first->ops->close(first);
 	suite_sleep(300);
 	engine_expect_value(second, 100000, 1);
-	wcs_backend_leveldb.value_close(second);
+	second->ops->close(second);
 	engine_expect_chunks(engine->db, 0);
 }
 
@@ -131,10 +131,10 @@ ENGINE_TEST(test_later_reader_does_not_wait, 60)
 	SUITE_OK(engine_delete(engine, "a"));
 	suite_sleep(200);
 	SUITE_OK(engine_value_open(engine, "b", &second));
-	wcs_backend_leveldb.value_close(first);
+	first->ops->close(first);
 	engine_expect_chunks(engine->db, 2);
 	engine_expect_value(second, 100000, 2);
-	wcs_backend_leveldb.value_close(second);
+	second->ops->close(second);
 }
 
 ENGINE_TEST(test_close_does_not_wait_for_readers, 60)

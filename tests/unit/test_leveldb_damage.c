@@ -25,10 +25,10 @@ ENGINE_TEST(test_missing_chunk, 60)
 	SUITE_OK(ldb_commit(engine->db, batch, false));
 	leveldb_writebatch_destroy(batch);
 	SUITE_OK(engine_value_open(engine, "r", &value));
-	ck_assert_int_eq(wcs_backend_leveldb.value_read(value, bytes, 200000, 0, &got), -EIO);
-	SUITE_OK(wcs_backend_leveldb.value_read(value, bytes, 100000, 0, &got));
+	ck_assert_int_eq(value->ops->read(value, bytes, 200000, 0, &got), -EIO);
+	SUITE_OK(value->ops->read(value, bytes, 100000, 0, &got));
 	ck_assert_int_eq(engine->errors, 1);
-	wcs_backend_leveldb.value_close(value);
+	value->ops->close(value);
 	free(bytes);
 }
 
@@ -53,9 +53,9 @@ ENGINE_TEST(test_damaged_record, 60)
 			-EIO);
 	SUITE_OK(wcs_backend_leveldb.scan_open(engine->db, &suite_everything, 1, &suite_all, 1,
 					       &suite_cells, &scan));
-	ck_assert_int_eq(wcs_backend_leveldb.scan_next(scan, &cell), -EIO);
-	ck_assert_int_eq(wcs_backend_leveldb.scan_next(scan, &cell), -EIO);
-	wcs_backend_leveldb.scan_close(scan);
+	ck_assert_int_eq(scan->ops->next(scan, &cell), -EIO);
+	ck_assert_int_eq(scan->ops->next(scan, &cell), -EIO);
+	scan->ops->close(scan);
 }
 
 /* A merge into a value that the type does not allow is damage, which is returned and logged. */
@@ -145,13 +145,13 @@ ENGINE_TEST(test_damaged_block, 60)
 		filter.reverse = reverse;
 		SUITE_OK(wcs_backend_leveldb.scan_open(engine->db, &suite_everything, 1, &suite_all,
 						       1, &filter, &scan));
-		for (next = 0; (rc = wcs_backend_leveldb.scan_next(scan, &cell)) == 1; next++) {
+		for (next = 0; (rc = scan->ops->next(scan, &cell)) == 1; next++) {
 			snprintf(row, sizeof(row), "r%03d#x", reverse ? 599 - next : next);
 			ck_assert_int_eq(wcs_slice_compare(cell.row, suite_text(row)), 0);
 			ck_assert_int_eq(cell.info.ts, 3);
 		}
 		ck_assert_int_eq(rc, -EIO);
-		wcs_backend_leveldb.scan_close(scan);
+		scan->ops->close(scan);
 	}
 	table = engine_table(engine, &around);
 	for (int from = 0; from < 600; from += 20) {

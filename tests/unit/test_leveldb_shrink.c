@@ -166,12 +166,12 @@ ENGINE_TEST(test_tables_that_readers_kept, 60)
 	set_rows(engine, ROWS);
 	SUITE_OK(wcs_backend_leveldb.scan_open(engine->db, &suite_everything, 1, &suite_all, 1,
 					       &suite_cells, &scan));
-	ck_assert_int_eq(wcs_backend_leveldb.scan_next(scan, &cell), 1);
+	ck_assert_int_eq(scan->ops->next(scan, &cell), 1);
 	delete_rows(engine, ROWS, false);
 	shrink_room = 16 * MIB;
 	expect_tables(engine, 0);
 	ck_assert_uint_ge(disk_use(engine), ROWS * SHRINK_ROW);
-	wcs_backend_leveldb.scan_close(scan);
+	scan->ops->close(scan);
 	expect_use(engine, MIB);
 }
 

@@ -182,8 +182,8 @@ SUITE_STORES(test_enter_and_skip, 60)
 
 			snprintf(row, sizeof(row), "%02d", n);
 			snprintf(name, sizeof(name), "%02d", column);
-			SUITE_OK(scan->backend->scan_enter(scan, suite_text(row), i % 5 ? "f" : "b",
-							   suite_text(name)));
+			SUITE_OK(scan->ops->enter(scan, suite_text(row), i % 5 ? "f" : "b",
+						  suite_text(name)));
 			if (i % 5 == 0)
 				column = 0, there = true;
 			column = there ? (column + 1) / 2 * 2 : 0;
@@ -192,21 +192,20 @@ SUITE_STORES(test_enter_and_skip, 60)
 			if (n == 9 || n == 50)
 				continue;
 			if (i % 3 == 0) {
-				scan->backend->scan_skip(scan, WCS_PART_QUALIFIER);
+				scan->ops->skip(scan, WCS_PART_QUALIFIER);
 				if (column < 2 * n - 2)
 					scan_expect_column(scan, n, column + 2, 2);
 				else
 					scan_expect_column(scan, n + step, 0, 2);
 			} else if (i % 3 == 1) {
 				scan_expect_column(scan, n, column, 1);
-				scan->backend->scan_skip(scan,
-							 i % 2 ? WCS_PART_ROW : WCS_PART_FAMILY);
+				scan->ops->skip(scan, i % 2 ? WCS_PART_ROW : WCS_PART_FAMILY);
 				scan_expect_column(scan, n + step, 0, 2);
 			} else { /* the same row again, and the next */
-				SUITE_OK(scan->backend->scan_enter(scan, suite_text(row), NULL,
-								   suite_text("")));
+				SUITE_OK(scan->ops->enter(scan, suite_text(row), NULL,
+							  suite_text("")));
 				scan_expect_column(scan, atoi(row), 0, 2);
-				scan->backend->scan_skip(scan, WCS_PART_ROW);
+				scan->ops->skip(scan, WCS_PART_ROW);
 				scan_expect_column(scan, atoi(row) + step, 0, 2);
 			}
 		}
