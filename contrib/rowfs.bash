@@ -166,53 +166,82 @@ _rowfs_path() {
 	esac
 }
 
-# The views, each with the form of its argument; see rowfs(5).
-_rowfs_forms=(at/TIME column/RE 'columns/F:Q,F,...' family/F first/N from/KEY has/F has/F:Q key/RE last/N newest/N
-	prefix/KEY raw/ reverse/ sample/P since/TIME to/KEY until/TIME value/RE where/F:Q=V)
-_rowfs_former=() # words: a command, and the function that completed it before
-
-# Has the directory, as it is typed, a file of that name? Only a table of a mount and directories in
-# one have .splits, only the table itself has .design.
-_rowfs_has() {
-	local at=${1/#\~\//$HOME/}
-	at=${at//\\/}
-	[ -e "${at:-.}/$2" ]
+# The names of the mount that holds the directory $1, from its help: views as .from/KEY or .reverse/, control files as
+# .rows; behind "table " those of a table alone, behind "row " those of directories of row keys alone.
+_rowfs_help() {
+	local root line section="" words word
+	_rowfs_forms=()
+	root=$(df --output=target -- "$1" 2>/dev/null)
+	root=${root##*$'\n'}/.rowfs/help
+	[ -r "$root" ] || return 0
+	while IFS= read -r line; do
+		[[ $line == " "* ]] || section=$line
+		read -ra words <<<"$line"
+		case $section in
+		Views*)
+			for word in "${words[@]}"; do
+				[[ $word != */* ]] && word=$word/
+				[[ $line != "  stored keys"* ]] || word="table $word"
+				[[ ! ${word#table } =~ ^[.][a-z]+/[^/]*$ ]] || _rowfs_forms+=("$word")
+			done
+			;;
+		"In a "*)
+			case $section in
+			"In a table:") word="table ${words[0]}" ;;
+			"In a directory"*) word="row ${words[0]}" ;;
+			*) word=${words[0]} ;;
+			esac
+			[[ ! ${word##* } =~ ^[.][a-z]+/?$ ]] || _rowfs_forms+=("$word")
+			;;
+		esac
+	done <"$root"
 }
 
-# Completes T/. to the views and control files, a mount's root and a dot to .rowfs/ and .versions/, and shows the form of an argument behind T/.VIEW/ and of
-# a policy behind T/.families/F/explain/, which is not listed. Any other word is completed as before.
+_rowfs_former=() # words: a command, and the function that completed it before
+
+# Completes T/. to the views and control files, a mount's root and a dot to .rowfs/ and .versions/, and shows the form
+# of an argument behind T/.VIEW/ and of a policy behind T/.families/F/explain/, which is not listed. Any other word is
+# completed as before. Only a table of a mount and directories in one have .splits, only the table itself has .design.
 _rowfs_views() {
-	local word=${COMP_WORDS[COMP_CWORD]} directory=. name form i
+	local word=${COMP_WORDS[COMP_CWORD]} directory="" at name view form i
 	COMPREPLY=()
 	[[ $word != */* ]] || directory=${word%/*}/
 	name=${word##*/}
-	if [[ $name == .* ]] && _rowfs_has "$directory" .rowfs/version; then # a mount's root
+	at=${directory/#\~\//$HOME/}
+	at=${at//\\/}
+	at=${at:-./}
+	if [[ $name == .* ]] && [ -e "$at.rowfs/version" ]; then # a mount's root
 		for form in .rowfs/ .versions/; do
 			[[ $form != "$name"* ]] || COMPREPLY+=("${word%"$name"}$form")
 		done
 		compopt -o nospace 2>/dev/null
 	fi
-	if [[ $name == .* ]] && _rowfs_has "$directory" .splits; then
-		[[ $word == */* ]] || directory=
-		for form in "${_rowfs_forms[@]}" .rows .keys .count .splits .changes .design; do
-			[[ $form == .* ]] || form=.${form%%/*}/
+	if [[ $name == .* ]] && [ -e "$at.splits" ]; then
+		_rowfs_help "$at"
+		for form in "${_rowfs_forms[@]}"; do
+			case $form in
+			table*) [ -e "$at.design" ] || continue ;;
+			row*) [ ! -e "$at.design" ] || continue ;;
+			esac
+			form=${form##* }
+			[[ $form != */* ]] || form=${form%%/*}/
 			[[ $form == */ || $1 != cd ]] || continue
-			[[ $form != @(.raw/|.design) ]] || _rowfs_has "$directory" .design || continue
-			[[ $form != "$name"* || " ${COMPREPLY[*]} " == *" $directory$form "* ]] ||
-				COMPREPLY+=("$directory$form")
+			[[ $form != "$name"* ]] || COMPREPLY+=("$directory$form")
 		done
 		compopt -o nospace 2>/dev/null
 	elif [[ -z $name && $directory =~ (^|/)[.]([a-z]+)/$ && ${BASH_REMATCH[2]} != @(has|family) ]] &&
-		_rowfs_has "$directory.." .splits; then
+		[ -e "$at../.splits" ]; then
+		view=${BASH_REMATCH[2]}
+		_rowfs_help "$at.."
 		for form in "${_rowfs_forms[@]}"; do
-			[[ $form != "${BASH_REMATCH[2]}"/?* ]] || COMPREPLY+=("${form#*/}")
+			[[ $form != ".$view"/?* ]] || COMPREPLY+=("${form#*/}")
 		done
 		# A second answer without a common beginning: the form is shown, not taken.
 		[[ ${#COMPREPLY[@]} != 1 ]] || COMPREPLY+=(" ")
-	elif [[ -n $name && explain == "$name"* && $directory =~ [.]families/[^/]+/$ ]] && _rowfs_has "$directory" gc; then
+	elif [[ -n $name && explain == "$name"* && $directory =~ [.]families/[^/]+/$ ]] && [ -e "${at}gc" ]; then
 		COMPREPLY=("${directory}explain/")
 		compopt -o nospace 2>/dev/null
-	elif [[ -z $name && $directory =~ [.]families/[^/]+/explain/$ ]] && _rowfs_has "$directory.." gc; then
+	elif [[ -z $name && $directory =~ [.]families/[^/]+/explain/$ ]] && [ -e "$at../gc" ]; then
 		COMPREPLY=(never maxversions=N maxage=Nd)
 	elif ((${#COMPREPLY[@]} == 0)); then
 		for ((i = 0; i < ${#_rowfs_former[@]}; i += 2)); do

@@ -36,12 +36,12 @@ static int count_print(const struct control_place *at, const struct wcs_count *c
 	int rc = 0, blanks = 0;
 
 	fputc('{', to);
-	if (at->node->ts == CONTROL_DROP)
+	if (at->node->ts != CONTROL_COUNT)
 		fprintf(to, "\"table\":\"%s\",\"%s\":", wcs_table_name(pos->table),
 			pos->family ? "family" : "prefix");
 	if (pos->family)
 		fprintf(to, "\"%s\",", pos->family);
-	else if (at->node->ts == CONTROL_DROP) {
+	else if (at->node->ts != CONTROL_COUNT) {
 		rc = control_print_key(to, pos->keys, pos_key(pos));
 		fputc(',', to);
 	}

@@ -2,84 +2,23 @@
 /* Read-only control files in /.rowfs: version, errors, metrics, engine, help, advice. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "fs/control/control_kind.h"
 #include "fs/report/errors.h"
 #include "fs/serve/metrics.h"
 #include "store/advice/advice.h"
+#include "store/chain/views.h"
+#include "store/keys/keys.h"
 
-/* A summary of the control files, in two strings. */
-static const char info_help[] =
+static const char help_start[] =
 	"Control files of rowfs. They are not listed, but for what is inside .rowfs and "
 	".families.\n"
 	"A line takes effect in the write that completes it; what fails says why in\n"
 	"/.rowfs/errors. Short files have their size; .rows, .keys and texts above 64 KiB have\n"
-	"size 0: cat .rows | PROGRAM works with every program.\n"
-	"\n"
-	"In a table and in any directory of row keys below it:\n"
-	"  .rows         read:  every row at or below, a JSON object a line, in the order of keys\n"
-	"                write: each line changes one row, which must be at or below\n"
-	"  .keys         read:  their row keys, one a line\n"
-	"  .count        JSON: how many rows and cells they are, and the bytes of their values\n"
-	"  .splits       up to 100 keys that divide the directory into parts of about equal size\n"
-	"  .changes      waits for changes of these rows: a line of row JSON for each\n"
-	"  .drop         read:  JSON: table, prefix, rows, bytes\n"
-	"                write: that prefix (of a table: its name) drops them all; in a table T\n"
-	"                also: table T, with its families and itself\n"
-	"In a directory of row keys, whether there is such a row or not:\n"
-	"  .row          read:  this row, JSON; nothing if there is none\n"
-	"                write: changes this row; \"key\" may be left out\n"
-	"Views, directories with fewer rows or cells, which nest and are read-only (rowfs(5)):\n"
-	"  .from/KEY .to/KEY .prefix/KEY .key/RE .has/F:Q .where/F:Q=V .sample/P    rows\n"
-	"  .first/N .last/N .reverse                                   rows in their order\n"
-	"  .family/F .columns/F:Q,F .column/RE .value/RE .newest/N                 cells\n"
-	"  .at/TIME .since/TIME .until/TIME                            cells by timestamp\n"
-	"  .raw (first in a chain, in the table only)                  the stored keys\n"
-	"In a table:\n"
-	"  .families/    a directory for each family: mkdir, rmdir (while it holds no cell)\n"
-	"  .families/F/gc     the policy, read and set: never, maxversions=N, "
-	"maxage=N(ms|s|m|h|d),\n"
-	"                     joined by and, or and parentheses\n"
-	"  .families/F/explain/POLICY   how many rows, cells and bytes this policy would hide, "
-	"JSON\n"
-	"  .families/F/type   the type, read and set (while the family is empty)\n"
-	"  .families/F/drop   read: JSON: table, family, rows, cells, bytes\n"
-	"                     write: the family's name drops its cells in all rows\n"
-	"  .delimiter    the byte that separates segments, read and set (while the table is "
-	"empty)\n"
-	"  .design       the key design, JSON, read and set (while the table is empty): codecs of\n"
-	"                segments and a salt, {\"segments\":[\"a\",{\"name\":N,\"codec\":C},...],\n"
-	"                \"salt\":{\"buckets\":N,\"segments\":K}}; {} is none. C is\n"
-	"                text            as it is\n"
-	"                reverse-domain  stored com.google.maps, shown maps.google.com\n"
-	"                time            stored as digits, shown 2026-11-22T21:00:00.000000Z;\n"
-	"                                \"unit\":us, ms or s, \"width\":10 to 19\n"
-	"                reverse-time    the same, the newest first; \"unit\"\n"
-	"                pad             stored with zeros in front; \"width\":1 to 19\n"
-	"                reverse         stored with its bytes in the opposite order\n"
-	"                %=BYTES in a name: the stored bytes of a segment that its codec does not "
-	"show.\n"
-	"                ls -U lists in the order of the stored keys; ls alone sorts by name\n"
-	"  .protected    1 or 0, read and set: 1 refuses drops, removing the table or a family,\n"
-	"                policies that hide more than before, and mkfs.rowfs --force\n";
-/* C compilers need not take longer ones. */
-static const char info_help_more[] =
-	"In /.rowfs:\n"
-	"  schema.json   read:  the whole schema\n"
-	"                write: adds what is missing, sets policies, removes nothing\n"
-	"  errors        the last 1,000 errors: time, path, line, reason\n"
-	"  trace         waits for requests: a line of JSON for each; not listed\n"
-	"  metrics       what the mount counts, in the text format of Prometheus\n"
-	"  gc            read:  what garbage collection does and did, JSON\n"
-	"                write: run (at once; returns when done), pause, resume\n"
-	"  keyvis/       keyvis/T: the heat map of table T, a file for each metric (ops, reads,\n"
-	"                writes, bytes, latency) and format (txt, ansi, ansi24, svg, html, json,\n"
-	"                tsv), of the last 6 hours; keyvis/T/6h, 4d, 28d: of these times\n"
-	"  engine        statistics of the engine\n"
-	"  advice        faults in the design of the tables, with an action for each\n"
-	"  advice.json   the same, a line of JSON for each\n"
-	"  version       the versions\n"
-	"  help          this\n"
+	"size 0: cat .rows | PROGRAM works with every program.\n\n";
+
+static const char help_end[] =
 	"\n"
 	"A row is {\"key\":K,\"families\":{F:{Q:[{\"ts\":T,\"value\":V},...]}}}: K and Q with %XX "
 	"for %,\n"
@@ -95,6 +34,96 @@ static const char info_help_more[] =
 	"                (ECANCELED)\n"
 	"A bad line stops a stream: the lines before it took effect, it and those behind it did "
 	"not.\n";
+
+enum { HELP_INDENT = 16, HELP_WIDTH = 80 };
+
+/* Prints a name and, from a column on, lines of help. */
+static void help_print(const char *before, const char *name, const char *lines, int column,
+		       FILE *to)
+{
+	int at = fprintf(to, "  %s%s", before, name);
+
+	if (at + 2 > column)
+		at = fprintf(to, "\n") - 1;
+	fprintf(to, "%*s", column - at, "");
+	for (; *lines; lines++) {
+		fputc(*lines, to);
+		if (*lines == '\n')
+			fprintf(to, "%*s", column, "");
+	}
+	fputc('\n', to);
+}
+
+/* Prints the names of these directories, and no other. */
+static void help_names(unsigned dirs, const char *before, FILE *to)
+{
+	const unsigned views = 1u << NODE_VIEWED;
+	const struct spell_name *name;
+	const char *help;
+
+	for (size_t i = 0; (name = spell_name(i)) != NULL; i++) {
+		if ((name->dirs & ~views) != dirs || !name->shown)
+			continue;
+		help_print(before, name->shown, name->help, HELP_INDENT, to);
+		for (unsigned codec = 0; name->control == CONTROL_DESIGN &&
+					 (help = wcs_codec_help((enum wcs_codec)codec));
+		     codec++)
+			help_print("              ", wcs_codec_name((enum wcs_codec)codec), help,
+				   2 * HELP_INDENT, to);
+	}
+}
+
+static void help_views(FILE *to)
+{
+	static const char *const shown[] = {[WCS_SHOWS_ROWS] = "rows",
+					    [WCS_SHOWS_ORDER] = "rows in their order",
+					    [WCS_SHOWS_CELLS] = "cells",
+					    [WCS_SHOWS_TIMES] = "cells by timestamp",
+					    [WCS_SHOWS_STORED] = "stored keys, first and in the "
+								 "table only"};
+	const struct wcs_view_name *view;
+
+	for (int shows = 0; shows < WCS_SHOWS; shows++) {
+		int at = fprintf(to, "  %s:", shown[shows]);
+
+		for (size_t i = 0; (view = wcs_view_name(i)) != NULL; i++) {
+			const char *argument = view->argument ? view->argument : "";
+			int len = (int)(strlen(view->name) + strlen(argument)) + 3;
+
+			if ((int)view->shows != shows)
+				continue;
+			if (at + len > HELP_WIDTH)
+				at = fprintf(to, "\n   ") - 1;
+			at += fprintf(to, " .%s%s%s", view->name, view->argument ? "/" : "",
+				      argument);
+		}
+		fputc('\n', to);
+	}
+}
+
+static void info_help(FILE *to)
+{
+	const unsigned table = 1u << NODE_TABLE, prefix = 1u << NODE_PREFIX;
+
+	fputs(help_start, to);
+	fputs("In a table and in any directory of row keys below it:\n", to);
+	help_names(table | prefix, "", to);
+	fputs("In a directory of row keys, whether there is such a row or not:\n", to);
+	help_names(prefix, "", to);
+	fputs("Views, directories with fewer rows or cells, which nest and are read-only "
+	      "(rowfs(5)):\n",
+	      to);
+	help_views(to);
+	fputs("In a table:\n", to);
+	help_print("", ".families/",
+		   "a directory for each family: mkdir, rmdir (while it holds no cell)",
+		   HELP_INDENT, to);
+	help_names(1u << NODE_POLICIES, ".families/F/", to);
+	help_names(table, "", to);
+	fputs("In /.rowfs:\n", to);
+	help_names(1u << NODE_ROWFS, "", to);
+	fputs(help_end, to);
+}
 
 /* May read for seconds for each table, and can be interrupted. */
 static int info_advice(const struct control_place *at, FILE *to)
@@ -124,8 +153,7 @@ static int info_print(const struct control_place *at, FILE *to)
 	case CONTROL_METRICS:
 		return metrics_show(at->fs, to);
 	case CONTROL_HELP:
-		fputs(info_help, to);
-		fputs(info_help_more, to);
+		info_help(to);
 		return 0;
 	case CONTROL_VERSION:
 		fprintf(to, "rowfs %s\nengine %s\nlibfuse %s\n", ROWFS_VERSION,

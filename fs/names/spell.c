@@ -25,60 +25,40 @@ enum {
 /* The files of a metric. */
 #define PICTURE(name)                                                                              \
 	{                                                                                          \
-		HEAT | WINDOW, NODE_CONTROL, CONTROL_HEAT, name                                    \
+		HEAT | WINDOW, NODE_CONTROL, CONTROL_HEAT, name, NULL, NULL                        \
 	}
 #define PICTURES(metric)                                                                           \
 	PICTURE(metric ".ansi"), PICTURE(metric ".ansi24"), PICTURE(metric ".html"),               \
 		PICTURE(metric ".json"), PICTURE(metric ".svg"), PICTURE(metric ".tsv"),           \
 		PICTURE(metric ".txt")
 
-/* The names that all directories of a kind have, by name in each. Those of directories of segments
- * are not listed. VIEWED: these directories have it in views, too. */
-static const struct fixed {
-	unsigned dirs; /* bits: the kinds of directories that have it */
-	enum node_kind kind;
-	enum control control;
-	const char *name;
-} fixed[] = {
-	{ROWFS, NODE_CONTROL, CONTROL_ADVICE, "advice"},
-	{ROWFS, NODE_CONTROL, CONTROL_FINDINGS, "advice.json"},
-	{ROWFS, NODE_CONTROL, CONTROL_ENGINE, "engine"},
-	{ROWFS, NODE_CONTROL, CONTROL_ERRORS, "errors"},
-	{ROWFS, NODE_CONTROL, CONTROL_COLLECTOR, "gc"},
-	{ROWFS, NODE_CONTROL, CONTROL_HELP, "help"},
-	{ROWFS, NODE_KEYVIS, 0, "keyvis"},
-	{ROWFS, NODE_CONTROL, CONTROL_METRICS, "metrics"},
-	{ROWFS, NODE_CONTROL, CONTROL_SCHEMA, "schema.json"},
-	{ROWFS, NODE_CONTROL, CONTROL_TRACE, "trace"},
-	{ROWFS, NODE_CONTROL, CONTROL_VERSION, "version"},
-	{HEAT, NODE_WINDOW, 0, "28d"},
-	{HEAT, NODE_WINDOW, 0, "4d"},
-	{HEAT, NODE_WINDOW, 0, "6h"},
+#define FIXED_FILE(kind, dirs, name, reader, writer, text, size, help)                             \
+	{dirs, NODE_CONTROL, CONTROL_##kind, name, name, help},
+#define FIXED_DIRECTORY(kind, dirs, name, shown, help) {dirs, NODE_##kind, 0, name, shown, help},
+
+static const struct spell_name fixed[] = {
+	/* clang-format off */
+	CONTROL_NAMES(FIXED_FILE, FIXED_DIRECTORY)
+	/* clang-format on */
+	{HEAT, NODE_WINDOW, 0, "28d", NULL, NULL},
+	{HEAT, NODE_WINDOW, 0, "4d", NULL, NULL},
+	{HEAT, NODE_WINDOW, 0, "6h", NULL, NULL},
 	PICTURES("bytes"),
 	PICTURES("latency"),
 	PICTURES("ops"),
 	PICTURES("reads"),
 	PICTURES("writes"),
-	{POLICIES, NODE_CONTROL, CONTROL_DROP, "drop"},
-	{POLICIES, NODE_EXPLAIN, 0, "explain"},
-	{POLICIES, NODE_CONTROL, CONTROL_POLICY, "gc"},
-	{POLICIES, NODE_CONTROL, CONTROL_TYPE, "type"},
-	{TABLE | PREFIX | VIEWED, NODE_CONTROL, CONTROL_CHANGES, ".changes"},
-	{TABLE | PREFIX | VIEWED, NODE_CONTROL, CONTROL_COUNT, ".count"},
-	{TABLE, NODE_CONTROL, CONTROL_DELIMITER, ".delimiter"},
-	{TABLE, NODE_CONTROL, CONTROL_DESIGN, ".design"},
-	{TABLE | PREFIX, NODE_CONTROL, CONTROL_DROP, ".drop"},
-	{TABLE | PREFIX | VIEWED, NODE_CONTROL, CONTROL_KEYS, ".keys"},
-	{TABLE, NODE_CONTROL, CONTROL_PROTECTED, ".protected"},
-	{PREFIX | VIEWED, NODE_CONTROL, CONTROL_ROW, ".row"},
-	{TABLE | PREFIX | VIEWED, NODE_CONTROL, CONTROL_ROWS, ".rows"},
-	{TABLE | PREFIX | VIEWED, NODE_CONTROL, CONTROL_SPLITS, ".splits"},
 };
 #define FIXED (sizeof(fixed) / sizeof(fixed[0]))
 
+const struct spell_name *spell_name(size_t i)
+{
+	return i < FIXED ? &fixed[i] : NULL;
+}
+
 bool spell_fixed(enum node_kind dir, size_t i, enum node_kind *kind, const char **name)
 {
-	for (const struct fixed *at = fixed; at < fixed + FIXED; at++) {
+	for (const struct spell_name *at = fixed; at < fixed + FIXED; at++) {
 		bool hidden = at->name[0] == '.' || at->kind == NODE_EXPLAIN ||
 			      (at->kind == NODE_CONTROL && at->control == CONTROL_TRACE);
 
@@ -91,24 +71,36 @@ bool spell_fixed(enum node_kind dir, size_t i, enum node_kind *kind, const char 
 	return false;
 }
 
-/* Names with a dot that are directories. */
-static const char *const dotted_directories[] = {".families", ".rowfs", ".versions"};
-#define DOTTED_DIRECTORIES (sizeof(dotted_directories) / sizeof(dotted_directories[0]))
+#define IN_TABLES "in a table, outside of views"
+#define AT_ROOT	  "at the root of the mount"
+
+/* The places of a name with a dot, in words. */
+static const char *where_of(const struct spell_name *name)
+{
+	if (!(name->dirs & PREFIX))
+		return IN_TABLES;
+	if (!(name->dirs & TABLE))
+		return "in directories of segments and in views of them";
+	return name->dirs & VIEWED ? "in a table, in directories of segments and in views"
+				   : "in a table and in directories of segments, outside of views";
+}
 
 const char *spell_dotted(size_t i, const char **where)
 {
-	*where = i == 0 ? "in a table, outside of views" : "at the root of the mount";
-	if (i < DOTTED_DIRECTORIES)
-		return dotted_directories[i];
-	i -= DOTTED_DIRECTORIES;
-	for (const struct fixed *at = fixed; at < fixed + FIXED; at++) {
+	static const struct {
+		const char *name, *where;
+	} directories[] = {{".families", IN_TABLES}, {".rowfs", AT_ROOT}, {".versions", AT_ROOT}};
+	const size_t count = sizeof(directories) / sizeof(directories[0]);
+
+	if (i < count) {
+		*where = directories[i].where;
+		return directories[i].name;
+	}
+	i -= count;
+	for (const struct spell_name *at = fixed; at < fixed + FIXED; at++) {
 		if (at->name[0] != '.' || i-- > 0)
 			continue;
-		*where = !(at->dirs & PREFIX)  ? "in a table, outside of views"
-			 : !(at->dirs & TABLE) ? "in directories of segments"
-			 : !(at->dirs & VIEWED)
-				 ? "in a table and in directories of segments, outside of views"
-				 : "in a table, in directories of segments and in views";
+		*where = where_of(at);
 		return at->name;
 	}
 	return NULL;
@@ -170,7 +162,7 @@ static int take_joined(struct spelled *child, const struct node *dir, enum node_
 
 static int parse_fixed(enum node_kind dir, bool viewed, const char *name, struct spelled *child)
 {
-	for (const struct fixed *at = fixed; at < fixed + FIXED; at++) {
+	for (const struct spell_name *at = fixed; at < fixed + FIXED; at++) {
 		if (!(at->dirs & 1u << dir) || strcmp(name, at->name) != 0 ||
 		    (viewed && !(at->dirs & VIEWED)))
 			continue;

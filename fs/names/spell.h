@@ -5,39 +5,12 @@
 #define FS_SPELL_H
 
 #include "fs/inode/node.h"
+#include "fs/names/control_names.h"
 #include "fs/names/pos.h"
 #include "lib/names.h"
 
 /* Bytes that hold the spelling of any one name, its '@' and NUL. */
 #define SPELL_MAX (NAMES_ENCODED_MAX(WCS_QUALIFIER_MAX) + 2)
-
-/* The control files. */
-enum control {
-	CONTROL_SCHEMA,	   /* /.rowfs/schema.json */
-	CONTROL_VERSION,   /* /.rowfs/version */
-	CONTROL_ERRORS,	   /* /.rowfs/errors */
-	CONTROL_METRICS,   /* /.rowfs/metrics */
-	CONTROL_ENGINE,	   /* /.rowfs/engine */
-	CONTROL_COLLECTOR, /* /.rowfs/gc */
-	CONTROL_HELP,	   /* /.rowfs/help */
-	CONTROL_ROWS,	   /* .rows in T and below */
-	CONTROL_ROW,	   /* .row below T */
-	CONTROL_KEYS,	   /* .keys in T and below */
-	CONTROL_DROP,	   /* .drop in T and below, T/.families/F/drop */
-	CONTROL_DELIMITER, /* T/.delimiter */
-	CONTROL_POLICY,	   /* T/.families/F/gc */
-	CONTROL_TYPE,	   /* T/.families/F/type */
-	CONTROL_PROTECTED, /* T/.protected */
-	CONTROL_COUNT,	   /* .count in T and below */
-	CONTROL_SPLITS,	   /* .splits in T and below */
-	CONTROL_DESIGN,	   /* T/.design */
-	CONTROL_EXPLAIN,   /* T/.families/F/explain/POLICY */
-	CONTROL_ADVICE,	   /* /.rowfs/advice */
-	CONTROL_FINDINGS,  /* /.rowfs/advice.json */
-	CONTROL_HEAT,	   /* /.rowfs/keyvis/T/ops.txt, 4d/ops.txt */
-	CONTROL_TRACE,	   /* /.rowfs/trace, which is not listed, because its readers wait */
-	CONTROL_CHANGES,   /* .changes in T and below */
-};
 
 /* The meaning of a name in its directory; the child need not exist. */
 struct spelled {
@@ -71,6 +44,19 @@ size_t spell_node(const struct node *node, char *name);
 /* The path of a node from the mount's root, for messages; name: of a child, or NULL. Cut to fit
  * size bytes. */
 void spell_path(const struct node *node, const char *name, char *path, size_t size);
+
+/* A name that all directories of some kinds have. Those of directories of segments are not listed.
+ */
+struct spell_name {
+	unsigned dirs; /* bits: the kinds of directories that have it; VIEWED: also in views */
+	enum node_kind kind;
+	enum control control; /* of NODE_CONTROL */
+	const char *name;
+	const char *shown; /* in the help, as the next; NULL: not there */
+	const char *help;  /* lines */
+};
+/* The i-th of all, by name in each directory; NULL: there are fewer. */
+const struct spell_name *spell_name(size_t i);
 
 /* The i-th listed name that each directory of that kind has, and its kind; false: none. */
 bool spell_fixed(enum node_kind dir, size_t i, enum node_kind *kind, const char **name);

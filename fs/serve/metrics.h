@@ -17,9 +17,9 @@
 
 struct fs;
 
-struct metrics_now;
-/* Fills in the gauges of the moment. 0, or -ENOMEM: the store cannot be read either. */
-typedef int metrics_measure(struct fs *fs, struct metrics_now *now);
+/* Prints the values of the moment, with metrics_print_now. 0, or -ENOMEM, also if the store cannot
+ * be read. */
+typedef int metrics_measure(struct fs *fs, FILE *to);
 
 /* measure: for metrics_show. NULL: no memory. */
 struct metrics *metrics_new(metrics_measure *measure);
@@ -51,15 +51,20 @@ void metrics_note(struct metrics *metrics, metrics_noter *noter, void *ctx);
 
 /* ---- Showing ----------------------------------------------------------------------------- */
 
+/* A metric without labels; a name that ends in _total is a counter's, another one a gauge's. */
+struct metric {
+	const char *name;
+	uint64_t value;
+	const char *help;
+};
+
 /* Values of one moment. */
 struct metrics_now {
 	const char *version, *engine, *fuse; /* of rowfs and its libraries */
 	int64_t mounted;		     /* microseconds since 1970 */
-	uint64_t inodes;		     /* that the kernel holds */
-	uint64_t open_files, write_sessions, drafts, memory_directories, scans;
-	uint64_t errors; /* since the mount, in /.rowfs/errors */
-	struct wcs_gc_status gc;
-	struct wcs_stats store;
+	const struct metric *all;
+	size_t count;
+	const struct wcs_stats *store; /* its levels */
 };
 
 /* Both in the text format of Prometheus. */

@@ -40,11 +40,22 @@ enum wcs_view_form {
 	WCS_VIEW_FAMILY, /* it may be the name of a family */
 };
 
+/* What a view selects. */
+enum wcs_view_shows {
+	WCS_SHOWS_ROWS,
+	WCS_SHOWS_ORDER, /* of rows */
+	WCS_SHOWS_CELLS,
+	WCS_SHOWS_TIMES, /* of cells */
+	WCS_SHOWS_STORED,
+	WCS_SHOWS,
+};
+
 /* A view. */
 struct wcs_view_name {
 	const char *name;     /* without its dot */
 	const char *argument; /* its form, for people; NULL: the view takes none */
 	enum wcs_view_form form;
+	enum wcs_view_shows shows;
 	enum wcs_step_kind kind;
 	int (*parse)(const struct wcs_view_text *argument, struct wcs_view_step *step,
 		     struct wcs_fault *fault); /* sets all of the step but its kind */

@@ -194,7 +194,7 @@ static bool reverse_decode(const struct wcs_keys_segment *segment, struct wcs_sl
 /* Neither function gets an empty segment, which is canonical under text alone. makes: the bytes
  * that encode or decode may add. encode NULL: decode does its work, too. */
 static const struct {
-	const char *name;
+	const char *name, *help;
 	unsigned char width_min, width_max; /* of the design; 0: it has none */
 	unsigned char width;		    /* of a design that names none; 0: it must */
 	bool unit;			    /* a design may name one */
@@ -205,17 +205,21 @@ static const struct {
 	bool (*decode)(const struct wcs_keys_segment *segment, struct wcs_slice bytes,
 		       unsigned char *shown, size_t *len);
 } codecs[] = {
-	[WCS_CODEC_TEXT] = {.name = "text", .makes = ""},
-	[WCS_CODEC_REVERSE_DOMAIN] = {.name = "reverse-domain",
-				      .makes = "",
+	[WCS_CODEC_TEXT] = {"text", "as it is", .makes = ""},
+	[WCS_CODEC_REVERSE_DOMAIN] = {"reverse-domain",
+				      "stored com.google.maps, shown maps.google.com", .makes = "",
 				      .decode = domain_decode},
-	[WCS_CODEC_TIME] = {"time", 10, CODEC_DIGITS, CODEC_DIGITS, true, CODEC_MAKES_TIMES,
-			    time_encode, time_decode},
-	[WCS_CODEC_REVERSE_TIME] = {"reverse-time", 0, 0, 0, true, CODEC_MAKES_TIMES, time_encode,
-				    time_decode},
-	[WCS_CODEC_PAD] = {"pad", 1, CODEC_DIGITS, 0, false, CODEC_MAKES_DIGITS, pad_encode,
-			   pad_decode},
-	[WCS_CODEC_REVERSE] = {.name = "reverse", .makes = "", .decode = reverse_decode},
+	[WCS_CODEC_TIME] = {"time",
+			    "stored as digits, shown 2026-11-22T21:00:00.000000Z;\n\"unit\":us, ms "
+			    "or s, \"width\":10 to 19",
+			    10, CODEC_DIGITS, CODEC_DIGITS, true, CODEC_MAKES_TIMES, time_encode,
+			    time_decode},
+	[WCS_CODEC_REVERSE_TIME] = {"reverse-time", "the same, the newest first; \"unit\"", 0, 0, 0,
+				    true, CODEC_MAKES_TIMES, time_encode, time_decode},
+	[WCS_CODEC_PAD] = {"pad", "stored with zeros in front; \"width\":1 to 19", 1, CODEC_DIGITS,
+			   0, false, CODEC_MAKES_DIGITS, pad_encode, pad_decode},
+	[WCS_CODEC_REVERSE] = {"reverse", "stored with its bytes in the opposite order",
+			       .makes = "", .decode = reverse_decode},
 };
 #define CODECS (sizeof(codecs) / sizeof(codecs[0]))
 #define UNITS  (sizeof(units) / sizeof(units[0]))
@@ -223,6 +227,11 @@ static const struct {
 const char *wcs_codec_name(enum wcs_codec codec)
 {
 	return (size_t)codec < CODECS ? codecs[codec].name : NULL;
+}
+
+const char *wcs_codec_help(enum wcs_codec codec)
+{
+	return (size_t)codec < CODECS ? codecs[codec].help : NULL;
 }
 
 const char *wcs_unit_name(enum wcs_unit unit)

@@ -61,6 +61,8 @@ static inline struct wcs_keys wcs_keys_plain(unsigned char delimiter)
 /* ---- codec.c ---- */
 /* The names of codecs and units: "text", … and "us", "ms", "s". NULL: a number that is none. */
 const char *wcs_codec_name(enum wcs_codec codec);
+/* Lines of help on it, without an indent. */
+const char *wcs_codec_help(enum wcs_codec codec);
 const char *wcs_unit_name(enum wcs_unit unit);
 /* The width of a segment whose design names none; 0: the codec has no width, or must have one. */
 unsigned char wcs_codec_width(enum wcs_codec codec);

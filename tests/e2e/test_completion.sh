@@ -124,17 +124,17 @@ echo 1 >"a b/m n/vehicles/STC/1/f/q"
 # Views, in a table, a directory of segments and another view; elsewhere names as ever.
 t='a\ b/m\ n/vehicles'
 for command in cd ls cat grep find diff; do
-	is "$t/.family/|$t/.first/|$t/.from/" "$command" "$t/.f"
+	is "$t/.families/|$t/.family/|$t/.first/|$t/.from/" "$command" "$t/.f"
 done
 is "$t/.key/|$t/.keys" cat "$t/.k"
 is "$t/.key/" cd "$t/.k"
 is "$t/STC/.where/" ls "$t/STC/.w"
 is "$t/.reverse/.last/" ls "$t/.reverse/.l"
 is "$t/.raw/|$t/.reverse/|$t/.rows" cat "$t/.r"
-is "$t/.design" cat "$t/.d"
+is "$t/.delimiter|$t/.design|$t/.drop" cat "$t/.d"
 is '' cd "$t/.d"
-is "$t/STC/.reverse/|$t/STC/.rows" cat "$t/STC/.r" # .raw stands in a table only
-is "$t/.raw/.reverse/|$t/.raw/.rows" cat "$t/.raw/.r"
+is "$t/STC/.reverse/|$t/STC/.row|$t/STC/.rows" cat "$t/STC/.r" # .raw stands in a table only, .row below it
+is "$t/.raw/.reverse/|$t/.raw/.row|$t/.raw/.rows" cat "$t/.raw/.r"
 is '' cat "$t/.raw/"
 is ' |TIME' ls "$t/.since/"
 is ' |KEY' cat "$t/STC/.from/"
@@ -156,7 +156,7 @@ is '' ls './.f'
 # shellcheck disable=SC2016 # awk's
 check_eq "the completion has the views of the page, and no other" \
 	"$(sed -n 's/^[.]It Pa \([.][a-z]*\).* Ta .*/\1/p' "$LIB_DIR/../../man/rowfs.5" | sort)" \
-	"$(completed cd "$t/." | tr '|' '\n' | sed 's,.*/\([.][a-z]*\)/$,\1,' | sort)"
+	"$(completed cd "$t/." | tr '|' '\n' | grep -v families | sed 's,.*/\([.][a-z]*\)/$,\1,' | sort)"
 
 # ---- zsh -----------------------------------------------------------------------------------------
 
@@ -228,15 +228,16 @@ zsh_is 'rows.json' 'rowfs-load --tsv t --key id --family f fleet.db rows.json ' 
 zsh_is 'fleet.db' 'rowfs-path --store fleet.db/' 'rowfs-path --store fleet.d'
 zsh_is '.rowfs/|.versions/' "ls $T/." "ls $T/."
 zsh_is '.versions/' "cd $T/.versions/" "cd $T/.v"
-zsh_is "$(sed -n 's/^[.]It Pa \([.][a-z]*\).* Ta .*/\1\//p' "$LIB_DIR/../../man/rowfs.5" | sort | paste -sd '|')" \
+zsh_is "$(sed -n 's/^[.]It Pa \([.][a-z]*\).* Ta .*/\1\//p' "$LIB_DIR/../../man/rowfs.5" | sed '$a .families/' | LC_ALL=C sort | paste -sd '|')" \
 	"cd $T/vehicles/." "cd $T/vehicles/."
 zsh_is '.key/|.keys' "cat $T/vehicles/.key" "cat $T/vehicles/.k"
-zsh_is '.reverse/|.rows' "grep x $T/vehicles/STC/.r" "grep x $T/vehicles/STC/.r"
+zsh_is '.reverse/|.row|.rows' "grep x $T/vehicles/STC/.r" "grep x $T/vehicles/STC/.r"
 zsh_is '.last/' "ls $T/vehicles/.raw/.last/" "ls $T/vehicles/.raw/.l"
 zsh_is '<TIME>' "ls $T/vehicles/.since/" "ls $T/vehicles/.since/"
 zsh_is 'f' "ls $T/vehicles/.has/f/" "ls $T/vehicles/.has/"
 zsh_is 'STC' "cat $T/vehicles/.first/9/STC/" "cat $T/vehicles/.first/9/S"
 zsh_is 'errors' "cat $T/.rowfs/errors" "cat $T/.rowfs/err"
+zsh_is 'explain' "cat $T/vehicles/.families/f/explain/" "cat $T/vehicles/.families/f/ex"
 zsh_is 'STC' "find $T/vehicles/STC/" "find $T/vehicles/S"
 zsh_is 'fleet.db|fleet.old' 'ls fleet.' 'ls fl'
 mapfile -t got < <("$python" -S zcompleted.py "$(dirname "$COMPLETION")" "${zsh[@]}")

@@ -155,7 +155,10 @@ check "a command is running" within compgen -G "$TMP/private/*/srv/reached"
 kill -TERM "$runner"
 wait "$runner"
 check_eq "stopped by a signal it ends" 143 "$?"
-check_eq "and leaves nothing" "" "$(ls -A "$TMP/private")$(grep "$TMP/private" /proc/self/mounts)$(
-	grep -lsF "$TMP/private" /proc/[0-9]*/environ)"
+check_eq "and leaves nothing" "" "$(ls -A "$TMP/private")$(grep "$TMP/private" /proc/self/mounts)"
+is_over() {
+	! grep -qsF "$TMP/private" /proc/[0-9]*/environ
+}
+check "nor a process, once the kernel has ended them" within is_over
 
 finish

@@ -200,7 +200,7 @@ ENOENT | t/.first/9/.wehre/loc:lat=1 | /t/.first/9/.wehre: $near .where/F:Q=V
 ENOENT | t/.colums/loc:lat | /t/.colums: $near .column/RE or .columns/F:Q,F,...
 ENOENT | t/.revers | /t/.revers: $near .reverse
 ENOENT | t/.kyes | /t/.kyes: $near .keys
-ENOENT | t/.row | /t/.row: it stands only in directories of segments
+ENOENT | t/.row | /t/.row: it stands only in directories of segments and in views of them
 ENOENT | t/.reverse/1 | /t/.reverse/1: no row or directory has that name in this view, and .reverse takes no argument
 ENOENT | t/newest/1 | /t/newest: $missing; a view or control file begins with a dot
 ENOENT | t/STC/.raw | /t/STC/.raw: it stands only in a table, as the first view

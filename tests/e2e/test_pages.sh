@@ -105,7 +105,7 @@ of_section() {
 	section rowfs.5 "CONTROL FILES" | sed -n 's/^[.]It Pa //p'
 }
 check_eq "rowfs.5 has the control files of /.rowfs/help" \
-	"$(sed -n '/^A row is/q; s/^  \([.a-z][^ ]*\)  .*/\1/p' "$TMP/m/.rowfs/help" | words)" "$(of_section | words)"
+	"$(sed -n '/^A row is/q; s/^  \([.a-z][^ ]*\)\(  .*\)*$/\1/p' "$TMP/m/.rowfs/help" | words)" "$(of_section | words)"
 check_eq "and those that are listed" \
 	"$( (cd "$TMP/m/t" && ls -p ../.rowfs && printf '%s\n' .families/f/* | sed 's,/f/,/F/,') | words)" \
 	"$(of_section | grep -v -e '^[.][a-z]*/*$' -e /explain/ -e '^trace$' | words)"
