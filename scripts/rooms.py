@@ -62,18 +62,12 @@ def cycles(graph):
     return found
 
 
-# The files that decide what the kernel caches call each other.
-TOLERATED = {"fs/cache/cache.c", "fs/cache/cache_clock.c", "fs/cache/cache_expire.c", "fs/cache/cache_find.c"}
-
-
 def faults_of_cycles(edges):
     """edges: (from, to) -> why there is that edge."""
     graph = {}
     for a, b in edges:
         graph.setdefault(a, set()).add(b)
     for part in cycles(graph):
-        if set(part) <= TOLERATED:
-            continue
         yield "cycle: " + ", ".join(sorted(part))
         for (a, b), why in sorted(edges.items()):
             if a in part and b in part:

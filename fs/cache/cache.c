@@ -38,67 +38,6 @@ enum {
 
 static const int64_t KEPT = INT64_C(86400) * 1000000; /* microseconds */
 
-struct caches *caches_new(void)
-{
-	struct caches *caches = calloc(1, sizeof(*caches));
-
-	if (caches)
-		pthread_mutex_init(&caches->deferrals.lock, NULL);
-	return caches;
-}
-
-void caches_free(struct caches *caches)
-{
-	if (caches)
-		pthread_mutex_destroy(&caches->deferrals.lock);
-	free(caches);
-}
-
-static struct cache_slot *slot_of(struct caches *caches, uint64_t column)
-{
-	return &caches->slots[column % CACHE_SLOTS];
-}
-
-void cache_changed_tree(struct fs *fs)
-{
-	fs->caches->tree++;
-}
-
-/* A slot keeps the greatest number, in whichever order two threads come here. */
-void cache_changed_column(struct caches *caches, uint64_t column)
-{
-	uint64_t number = ++caches->columns;
-	_Atomic uint64_t *last = &slot_of(caches, column)->changed;
-	uint64_t was = *last;
-
-	while (was < number && !atomic_compare_exchange_weak(last, &was, number))
-		;
-}
-
-/* ---- A lookup ---------------------------------------------------------------------------- */
-
-void cache_mark(struct fs *fs, struct cache_mark *mark)
-{
-	*mark = (struct cache_mark){.tree = fs->caches->tree, .columns = fs->caches->columns};
-}
-
-void cache_mark_column(struct fs *fs, struct cache_mark *mark, uint64_t column)
-{
-	mark->column = column;
-	mark->columns = fs->caches->columns;
-}
-
-static bool is_marked(struct fs *fs, const struct cache_mark *mark)
-{
-	return fs->caches->tree == mark->tree &&
-	       (mark->column == 0 || slot_of(fs->caches, mark->column)->changed <= mark->columns);
-}
-
-static bool is_held(struct fs *fs, const struct cache_mark *mark)
-{
-	return mark->column != 0 && slot_of(fs->caches, mark->column)->holds > 0;
-}
-
 double cache_fresh(const struct fs *fs)
 {
 	int64_t fresh = wcs_store_fresh(fs->store);
@@ -128,14 +67,6 @@ static bool can_be_kept(const struct fs *fs, const struct node *node, const char
 		cache_is_usual(name));
 }
 
-bool cache_is_below_removed(const struct node *node)
-{
-	for (; node; node = node->parent)
-		if (node_state(node) & NODE_S_REMOVED)
-			return true;
-	return false;
-}
-
 /* Seconds until its age hides the cell; a little less, because the kernel rounds up and its clock
  * may be slow. */
 static double time_left(struct fs *fs, int64_t expires)
@@ -160,10 +91,10 @@ double cache_timeout(struct fs *fs, const struct cache_mark *mark, struct node *
 {
 	const struct node *table;
 
-	if (!can_be_kept(fs, node, name) || is_held(fs, mark) || !is_marked(fs, mark))
+	if (!can_be_kept(fs, node, name) || cache_is_held(fs, mark) || !cache_is_marked(fs, mark))
 		return 0;
 	node_state_set(node, mark->listing ? NODE_S_KEPT | NODE_S_LISTED : NODE_S_KEPT);
-	if (is_held(fs, mark) || !is_marked(fs, mark) || cache_is_below_removed(node))
+	if (cache_is_held(fs, mark) || !cache_is_marked(fs, mark) || cache_is_below_removed(node))
 		return 0;
 	if (node_is_value(node->kind))
 		return info ? time_left(fs, info->expires) : 0;
@@ -174,23 +105,11 @@ double cache_timeout(struct fs *fs, const struct cache_mark *mark, struct node *
 
 /* ---- Write sessions ---------------------------------------------------------------------- */
 
-void cache_hold(struct caches *caches, uint64_t column)
-{
-	slot_of(caches, column)->holds++;
-}
-
-void cache_release(struct caches *caches, uint64_t column)
-{
-	/* In this order: a lookup that read before the commit finds the change or the hold. */
-	cache_changed_column(caches, column);
-	slot_of(caches, column)->holds--;
-}
-
 bool cache_replaced(struct fs *fs, const struct cache_mark *mark, struct node *family,
 		    struct wcs_slice qualifier)
 {
 	struct node_list list = {0};
-	bool done = !mark || is_marked(fs, mark);
+	bool done = !mark || cache_is_marked(fs, mark);
 
 	cache_cells(fs, family, qualifier, &list);
 	for (size_t i = 0; i < list.count && mark; i++)
@@ -202,48 +121,6 @@ bool cache_replaced(struct fs *fs, const struct cache_mark *mark, struct node *f
 }
 
 /* ---- Columns that move ------------------------------------------------------------------- */
-
-static int cell_of(const struct node *node, struct pos *pos, struct wcs_cell_info *info)
-{
-	int rc = pos_of(node, pos);
-
-	return rc == 0 ? pos_stored(pos, info) : rc;
-}
-
-/* Marks a node whose name is gone. The kernel itself drops the attributes of the inode whose dentry
- * it removes, and a notice for a dentry those of its inode. */
-static void unlinked(struct fs *fs, struct node *node)
-{
-	if (!(node_state_set(node, NODE_S_UNLINKED) & NODE_S_UNLINKED) &&
-	    (node->opens > 0 || !cache_node_is_kept(node)))
-		notice_attributes(fs, node);
-}
-
-bool cache_is_newest(struct fs *fs, struct node *node)
-{
-	struct wcs_cell_info info;
-	struct pos pos;
-	int rc = cell_of(node, &pos, &info);
-
-	if (rc == -ENOENT)
-		unlinked(fs, node);
-	return rc == 0 && node_is_of(node, &info);
-}
-
-void cache_check_versions(struct fs *fs, struct node *family, struct wcs_slice qualifier)
-{
-	struct node_key key = {.parent = family, .kind = NODE_HISTORY, .name = qualifier};
-	struct node *history = nodes_find(fs->nodes, &key);
-	struct node_list list = {0};
-
-	if (history && nodes_children(fs->nodes, history, &list) != 0)
-		cache_failed();
-	for (size_t i = 0; i < list.count; i++)
-		if (list.all[i]->kind == NODE_VERSION && list.all[i]->opens > 0)
-			cache_is_newest(fs, list.all[i]);
-	node_list_clear(fs->nodes, &list);
-	nodes_put(fs->nodes, history, 1);
-}
 
 /* The node of a column's newest cell, made if need be, with a reference; NULL: there is none. */
 static struct node *node_of(struct fs *fs, struct node *dir, struct wcs_slice name)
@@ -274,7 +151,7 @@ static void rename_node(struct fs *fs, struct node *old, struct wcs_slice to, in
 	renamed = node_of(fs, old->parent, to);
 	if (renamed && renamed->ts == now && renamed->size == old->size &&
 	    nodes_move(fs->nodes, old, renamed)) {
-		if (!is_marked(fs, &mark) && !cache_is_newest(fs, renamed))
+		if (!cache_is_marked(fs, &mark) && !cache_is_newest(fs, renamed))
 			cache_expire_as(fs, renamed, to, NOTICE_NOW);
 		return;
 	}
@@ -325,14 +202,14 @@ void cache_unlinked(struct fs *fs, struct node *dir, const struct spelled *child
 		key.etag = was->etag;
 		node = nodes_find(fs->nodes, &key);
 		if (node)
-			unlinked(fs, node);
+			cache_mark_unlinked(fs, node);
 		nodes_put(fs->nodes, node, 1);
 		return;
 	}
 	cache_cells(fs, dir, child->bytes, &list);
 	for (size_t i = 0; i < list.count; i++)
 		if (!cache_is_newest(fs, list.all[i]))
-			unlinked(fs, list.all[i]);
+			cache_mark_unlinked(fs, list.all[i]);
 	node_list_clear(fs->nodes, &list);
 	cache_check_versions(fs, dir, child->bytes);
 }
@@ -341,7 +218,7 @@ void cache_stamped(struct fs *fs, struct node *node, bool newest, int64_t stamp)
 {
 	struct wcs_cell_info info;
 	struct pos pos;
-	int rc = cell_of(node, &pos, &info);
+	int rc = cache_cell_of(node, &pos, &info);
 
 	if (rc != 0 && rc != -ENOENT)
 		return;

@@ -38,6 +38,15 @@ void cache_changed_tree(struct fs *fs);
 /* Sends a notice for a node's dentry, which now has the name `as`. */
 void cache_expire_as(struct fs *fs, struct node *node, struct wcs_slice as, enum notice_how how);
 
+/* Has nothing changed since the mark that it is of? Does a write session hold its column? */
+bool cache_is_marked(struct fs *fs, const struct cache_mark *mark);
+bool cache_is_held(struct fs *fs, const struct cache_mark *mark);
+
+/* The position of a node, and the newest cell there. Errors as of pos_stored. */
+int cache_cell_of(const struct node *node, struct pos *pos, struct wcs_cell_info *info);
+/* Marks a node whose name is gone NODE_S_UNLINKED. */
+void cache_mark_unlinked(struct fs *fs, struct node *node);
+
 /* Is it, or a directory above it, removed? Then no lookup finds its entries. */
 bool cache_is_below_removed(const struct node *node);
 
