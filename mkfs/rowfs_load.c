@@ -422,7 +422,7 @@ static int load_skipping(struct load *load, struct csv_rows *rows, const char *t
 
 	if (rc)
 		return load->exit_code = load_fail_at(load, rows->csv.place.line, 0, strerror(-rc));
-	end = skip_whole(skip, !text);
+	end = skip_whole(skip, len);
 	do {
 		rc = csv_rows_read(rows, skip->bytes + skip->read, end - skip->read);
 		if (!rc && !text)

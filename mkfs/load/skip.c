@@ -41,18 +41,15 @@ int skip_add(struct skip *skip, const char *text, size_t len)
 	return 0;
 }
 
-size_t skip_whole(const struct skip *skip, bool ended)
+size_t skip_whole(const struct skip *skip, size_t added)
 {
-	const char *from = skip->bytes + skip->read, *lf, *cr;
-	size_t len = skip->len - skip->read;
+	size_t end = skip->len, first = end - added;
 
-	if (ended || len > WCS_IMPORT_LINE_MAX)
-		return skip->len;
-	lf = memrchr(from, '\n', len);
-	if (lf)
-		from = lf + 1;
-	cr = memrchr(from, '\r', (size_t)(skip->bytes + skip->len - from));
-	return (size_t)((cr ? cr + 1 : from) - skip->bytes);
+	if (added == 0 || end - skip->read > WCS_IMPORT_LINE_MAX)
+		return end;
+	while (end > first && skip->bytes[end - 1] != '\n' && skip->bytes[end - 1] != '\r')
+		end--;
+	return end > first ? end : skip->read;
 }
 
 /* Goes on to the byte `to`, or to the beginning of the line if that comes first. */

@@ -32,9 +32,10 @@ struct skip {
 int skip_open(struct skip *skip, const char *name, int input);
 /* Adds text of the input. -ENOMEM. */
 int skip_add(struct skip *skip, const char *text, size_t len);
-/* The bytes that can be read: whole lines, or all if the input has ended or the line is longer than
- * a record may be. Then a bad record is whole, too. */
-size_t skip_whole(const struct skip *skip, bool ended);
+/* The end of the text that can be read: of its last whole line, or of all if the input has ended or
+ * the line is longer than a record may be. A bad record is whole then, too. added: the bytes that
+ * are new, 0: the input has ended; the bytes between `read` and them are of one line. */
+size_t skip_whole(const struct skip *skip, size_t added);
 /* Puts the record that begins at `line`, and its fault (column 0: all of the line), into the file,
  * and makes csv go on behind it; one that is no CSV ends with the line of its fault. A failed write
  * is a negative errno. */

@@ -408,6 +408,14 @@ skipping $'in.csv:3:4: a field in quotes goes on behind them; a quote in it is t
 	< <(printf ',q\na,"x\nb,"y"\nc,1\n')
 skipping $'in.csv:3:3: the quotes of this field are not closed\nb,"x\n\nc,1' --family f < <(printf ',q\na,1\nb,"x\n\nc,1')
 skipping $'in.csv:2:1: a column of the key has the delimiter #\n"a\n#",b,1' --key i,j < <(printf 'i,j,f:q\n"a\n#",b,1\nc,d,1\n')
+# A long line arrives in many pieces. The limit is one of processor time, a few times as long as it takes.
+{ printf ',q\na,' && head -c 209715200 /dev/zero | tr '\0' x && printf '\nb,6\n'; } >in.csv
+fail_with "a record of 200 MiB is skipped, and each byte of it looked at a few times" 1 '^rowfs-load: bad: .* skipped: 1$' bash -c "
+	[ -n '${ASAN_OPTIONS:-}' ] || ulimit -t 6; exec '$load' --csv t --family f --skip-bad bad s in.csv"
+check_eq "its reason" "in.csv:2:3: a value has at most 104857600 bytes" "$(grep -ao '^in.csv:.*' bad | tail -n 1)"
+is "the row behind it" t b q '"6"'
+printf 'i,f:q\n' >in.csv
+rm bad
 fail_with "a header is no record" 1 '^rowfs-load: in.csv:1:1: the header has no column k' "$load" --csv t --skip-bad bad --key k s in.csv
 fail_with "lines of JSON are not skipped" 2 'skip-bad goes with --csv' "$load" --skip-bad bad s
 fail_with "the input is not the file of bad records" 1 '^rowfs-load: --skip-bad in.csv: it is the input' \
