@@ -291,7 +291,7 @@ static int load_has_family(void *ctx, const char *family)
 }
 
 /* Prints the table's line; for --create before it that of a schema of it and the families of the
- * header. */
+ * header, or that of --family if there are no columns. */
 static void load_put_table(const struct load *load, const struct csv_row *header, FILE *out)
 {
 	if (load->csv.create) {
@@ -300,6 +300,8 @@ static void load_put_table(const struct load *load, const struct csv_row *header
 			if (header->cells[i].differs != WCS_PART_QUALIFIER)
 				fprintf(out, "%s\"%s\":{}", i > 0 ? "," : "",
 					(const char *)header->cells[i].family.data);
+		if (header->count == 0 && load->csv.family)
+			fprintf(out, "\"%s\":{}", load->csv.family);
 		fputs("}}}}\n", out);
 	}
 	fprintf(out, "{\"table\":\"%s\"}\n", load->table);

@@ -350,6 +350,10 @@ check_eq "all of them" "$cells f g" "$(newest_of s both) $("$BUILD/rowfs-dump" s
 printf ',x,,y\n,a,b,a\nk,1,2,3\n' >families.csv
 check "--create makes those of a row of families" "$load" --csv rows --create s families.csv
 check_eq "with their cells" '["k",{"x":{"a":"1","b":"2"},"y":{"a":"3"}}]' "$(newest_of s rows)"
+for text in '' id; do # a table without cells
+	check "--create makes that of --family without columns" "$load" --csv "bare$text" --key id --family f --create s <(lines "$text" "")
+	check_eq "alone" f "$("$BUILD/rowfs-dump" s "bare$text" | jq -r 'select(.tables).tables[].families | keys[]')"
+done
 "$load" s <<<'{"tables":{"bar":{"delimiter":"|","families":{"f":{},"g":{}}}}}'
 check "the key is joined with the table's delimiter" "$load" --csv bar --key route,company s <(sed 's/^at/f:at/' in.csv)
 check_eq "which is not #" '["1|VI,A",{"f":{"at":"7"},"g":{"a:b":"y\nz"}}] ["22|STC",{"f":{"at":"9","lat":"53.4"},"g":{"a:b":"x"}}]' \
