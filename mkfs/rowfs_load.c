@@ -337,7 +337,8 @@ static int load_row(void *ctx, const struct csv_row *row)
 	struct load *load = ctx;
 	int rc = load->sink->kind->row(load->sink, row);
 
-	distinct_add(&load->keys, row->key, load->sink->rows);
+	if (!load->quiet)
+		distinct_add(&load->keys, row->key, load->sink->rows);
 	if (rc && load->sink->why[0])
 		load_refused(load, rc);
 	else if (rc && !load_finish(load))

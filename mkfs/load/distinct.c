@@ -70,10 +70,8 @@ static void distinct_take(struct distinct *distinct, uint64_t applied)
 
 void distinct_add(struct distinct *distinct, struct wcs_slice key, uint64_t applied)
 {
-	uint64_t hash = hash_bytes(HASH_START, key.data, key.len);
+	uint64_t hash = hash_mix(hash_bytes(HASH_START, key.data, key.len));
 
-	hash = (hash ^ hash >> 32) * UINT64_C(0x9e3779b97f4a7c15);
-	hash ^= hash >> 32;
 	if (distinct->waits >= DISTINCT_WAITS && applied - distinct->applied >= DISTINCT_WAITS / 2)
 		distinct_take(distinct, applied);
 	if (grow(&distinct->waiting, &distinct->waiting_room, distinct->waits + 1, 1024,
