@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "lib/grow.h"
+#include "lib/utf8.h"
 #include "store/rows.h"
 
 int skip_open(struct skip *skip, const char *name, int input)
@@ -94,12 +95,12 @@ int skip_record(struct skip *skip, struct csv *csv, uint64_t line, struct csv_pl
 	skip_walk(skip, &place, skip->len, line);
 	from = place.at;
 	skip_over(skip, csv, &place);
-	fprintf(skip->file, "%s:%" PRIu64, skip->source, wrong.line);
+	utf8_print(skip->file, skip->source);
+	fprintf(skip->file, ":%" PRIu64, wrong.line);
 	if (wrong.column > 0)
 		fprintf(skip->file, ":%" PRIu64, wrong.column);
 	fputs(": ", skip->file);
-	for (; *why; why++)
-		putc((unsigned char)*why < ' ' ? ' ' : *why, skip->file);
+	utf8_print(skip->file, why);
 	putc('\n', skip->file);
 	fwrite(skip->bytes + from, 1, place.at - from, skip->file);
 	if (place.at == from || skip->bytes[place.at - 1] != '\n')

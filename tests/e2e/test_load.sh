@@ -416,8 +416,11 @@ fail_with "a record of 200 MiB is skipped, and each byte of it looked at a few t
 	[ -n '${ASAN_OPTIONS:-}' ] || ulimit -t 6; exec '$load' --csv t --family f --skip-bad bad s in.csv"
 check_eq "its reason" "in.csv:2:3: a value has at most 104857600 bytes" "$(grep -ao '^in.csv:.*' bad | tail -n 1)"
 is "the row behind it" t b q '"6"'
-printf 'i,f:q\n' >in.csv
+printf ',q\na\n' >$'in\n\xff.csv'
 rm bad
+"$load" --csv t --family f --skip-bad bad s $'in\n\xff.csv' 2>/dev/null
+check_eq "a name that has a newline is spelled as in messages" $'in%0A%FF.csv:2:1: 1 field, but the header has 2\na' "$(cat bad)"
+printf 'i,f:q\n' >in.csv
 fail_with "a header is no record" 1 '^rowfs-load: in.csv:1:1: the header has no column k' "$load" --csv t --skip-bad bad --key k s in.csv
 fail_with "lines of JSON are not skipped" 2 'skip-bad goes with --csv' "$load" --skip-bad bad s
 fail_with "the input is not the file of bad records" 1 '^rowfs-load: --skip-bad in.csv: it is the input' \
