@@ -397,7 +397,9 @@ static bool load_skip(struct load *load, struct csv_rows *rows, int rc)
 	if (load->exit_code || !rows->body || rc == -ENOMEM || (rc == -EFBIG && rows->csv.why) ||
 	    (!own && !load->refused))
 		return false;
-	if (own && load_finish(load) && load->exit_code) /* of a record before it */
+	if (own)
+		load_finish(load);
+	if (load->exit_code) /* of a record before it */
 		return false;
 	distinct_settle(&load->keys, sink->rows);
 	load_cut_applied(sink->why);
