@@ -109,24 +109,24 @@ static void load_progress(struct load *load)
 			 load->sink->rows == 1 ? "" : "s", load->bytes >> 20, of);
 }
 
-/* Prints why with its place and the number of applied lines. column 0: the whole line. */
+/* Prints why with its place and the number of applied lines. line 0: no place; column 0: the whole
+ * line. */
 static int load_fail_at(const struct load *load, uint64_t line, uint64_t column, const char *why)
 {
-	char at[32] = "";
-	uint64_t rows = load->sink->rows;
+	char at[48] = "";
+	int n = line > 0 ? snprintf(at, sizeof(at), ":%" PRIu64, line) : 0;
 
 	if (column > 0)
-		snprintf(at, sizeof(at), ":%" PRIu64, column);
-	return program_fail(&program, "%s:%" PRIu64 "%s: %s (%" PRIu64 " line%s applied before it)",
-			    load->source, line, at, why, rows, rows == 1 ? "" : "s");
+		snprintf(at + n, sizeof(at) - (size_t)n, ":%" PRIu64, column);
+	return program_fail(&program, "%s%s: %s (%s%" PRIu64 " line%s applied before it)",
+			    load->source, at, why, load->sink->least ? "at least " : "",
+			    load->sink->rows, load->sink->rows == 1 ? "" : "s");
 }
 
-/* Prints the sink's reason, which has the number of applied lines. line 0: not known. */
+/* Prints the sink's reason. line 0: not known. */
 static int load_fail_sink(const struct load *load, uint64_t line)
 {
-	if (line == 0)
-		return program_fail(&program, "%s: %s", load->source, load->sink->why);
-	return program_fail(&program, "%s:%" PRIu64 ": %s", load->source, line, load->sink->why);
+	return load_fail_at(load, line, 0, load->sink->why);
 }
 
 /* ---- Interrupts -------------------------------------------------------------------------- */
@@ -376,17 +376,6 @@ static ssize_t load_read(const struct load *load, char *buffer, size_t room, con
 	return got > 0 ? (ssize_t)got - mark : more;
 }
 
-/* Removes the number of applied lines from the reason. */
-static void load_cut_applied(char *why)
-{
-	char *end = strstr(why, " applied before it)");
-
-	while (end && end > why && *end != '(')
-		end--;
-	if (end && end > why)
-		end[-1] = '\0';
-}
-
 /* Puts the record of an error into the file of --skip-bad, and goes on behind it; false: the error
  * ends the load. rc: of csv_rows_read. */
 static bool load_skip(struct load *load, struct csv_rows *rows, int rc)
@@ -402,7 +391,6 @@ static bool load_skip(struct load *load, struct csv_rows *rows, int rc)
 	if (load->exit_code) /* of a record before it */
 		return false;
 	distinct_settle(&load->keys, sink->rows);
-	load_cut_applied(sink->why);
 	if (load->refused)
 		rc = skip_record(&load->skip, &rows->csv, load->refused,
 				 (struct csv_place){load->refused, 0}, sink->why);

@@ -20,6 +20,17 @@ int sink_fail(struct sink *sink, int rc, const char *format, ...)
 	return rc;
 }
 
+int sink_fail_import(struct sink *sink, int rc, const char *why)
+{
+	char *end;
+
+	sink_fail(sink, rc, "%s", why);
+	end = strrchr(sink->why, '(');
+	if (end && end > sink->why && strstr(end, " applied before it"))
+		end[-1] = '\0';
+	return rc;
+}
+
 /* *named: the table of the store's schema; NULL: it has none of that name. */
 static int sink_table(struct sink *sink, const char *table, const struct wcs_table_schema **named)
 {

@@ -25,7 +25,8 @@ struct sink {
 	bool no_schema;			    /* lines of schemas are skipped */
 	/* Set by a failing call. */
 	uint64_t failed; /* number of the bad line, from 1; 0: none in particular */
-	char why[512];	 /* the reason */
+	bool least;	 /* more rows than `rows` may be applied */
+	char why[512];	 /* the reason, without the number of applied lines */
 };
 
 struct sink_kind {
@@ -62,6 +63,10 @@ int sink_mount_open(const struct program *program, const struct mounted *mounted
 /* Fills why, printf-like; failed stays as it is. Returns error. */
 int sink_fail(struct sink *sink, int rc, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* Fills why with a reason of a store or a mount, which may end in the number of lines that one
+ * import applied: that is removed. Returns rc. */
+int sink_fail_import(struct sink *sink, int rc, const char *why);
 
 /* Sets keys and delimiter to those of that table, which may be missing. A failure sets only why. */
 int sink_design(struct sink *sink, const char *table);

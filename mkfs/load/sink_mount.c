@@ -148,26 +148,6 @@ static bool sink_mount_is_limit(int fd)
 	       (uint64_t)at >= limit.rlim_cur;
 }
 
-/* Ends why with the number of applied lines, in place of the mount's number, which counts one open
- * file. */
-static void sink_mount_applied(struct sink *sink)
-{
-	char *end = strstr(sink->why, " applied before it)");
-	size_t n;
-
-	if (end) {
-		*end = '\0';
-		end = strrchr(sink->why, '(');
-		if (end)
-			*end = '\0';
-	}
-	n = strlen(sink->why);
-	while (n > 0 && sink->why[n - 1] == ' ')
-		n--;
-	snprintf(sink->why + n, sizeof(sink->why) - n, " (%" PRIu64 " line%s applied before it)",
-		 sink->rows, sink->rows == 1 ? "" : "s");
-}
-
 /* Reads the reason of a failed write, "LINE: REASON" or "REASON", from the same open file. If the
  * mount refused nothing, .rows and schema.json have text that begins with a brace. */
 static bool sink_mount_reason(struct sink *sink, int fd, uint64_t *line)
@@ -186,7 +166,7 @@ static bool sink_mount_reason(struct sink *sink, int fd, uint64_t *line)
 		*line = 0;
 		why = text;
 	}
-	sink_fail(sink, 0, "%s", why);
+	sink_fail_import(sink, 0, why);
 	return true;
 }
 
@@ -199,8 +179,8 @@ static void sink_mount_range(struct sink_mount *to, uint64_t lines, int rc)
 	if (lines > 1)
 		snprintf(range, sizeof(range), ", here or up to %" PRIu64 " line%s behind",
 			 lines - 1, lines == 2 ? "" : "s");
-	sink_fail(sink, rc, "%s%s (at least %" PRIu64 " line%s applied before it)", strerror(-rc),
-		  range, sink->rows, sink->rows == 1 ? "" : "s");
+	sink->least = true;
+	sink_fail(sink, rc, "%s%s", strerror(-rc), range);
 }
 
 /* A write of the run failed: finds the line and the reason. */
@@ -225,9 +205,7 @@ static int sink_mount_refused(struct sink_mount *to, struct sink_run *run)
 	to->sink.failed = !run->origins ? run->first : run->lines > 0 ? *run->origins : 0;
 	if (limit) /* the bad line is the one in which the last write ended */
 		sink_fail(&to->sink, rc, SINK_LIMIT, strerror(EFBIG));
-	if (limit || told)
-		sink_mount_applied(&to->sink);
-	else
+	if (!limit && !told)
 		sink_mount_range(to, run->lines, rc);
 	return rc;
 }
@@ -445,15 +423,12 @@ static int sink_mount_write(struct sink *sink, const char *text, size_t len)
 		if (other && (!to->mounted->rows || other->kind != WCS_LINE_TABLE)) {
 			rc = sink_mount_flush(to, &run);
 			sink->failed = rc ? sink->failed : number;
-			if (!rc && sink_mount_take(to, other, text, n)) {
-				sink_mount_applied(sink);
+			if (!rc && sink_mount_take(to, other, text, n))
 				rc = -EINVAL;
-			}
 		} else if (to->rows < 0 && strspn(text, " \t\r") < n) {
 			sink->failed = number;
 			rc = sink_fail(sink, -EINVAL,
 				       "a row, but no line {\"table\": NAME} came before it");
-			sink_mount_applied(sink);
 		} else if (to->rows >= 0) {
 			if (run.len == 0)
 				run = (struct sink_run){.text = text, .first = number};

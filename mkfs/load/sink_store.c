@@ -50,7 +50,7 @@ static int sink_store_result(struct sink_store *to, int rc, const struct wcs_fau
 	if (!rc)
 		return 0;
 	to->sink.failed = (uint64_t)fault->line;
-	return sink_fail(&to->sink, rc, "%s", fault->text);
+	return sink_fail_import(&to->sink, rc, fault->text);
 }
 
 static int sink_store_write(struct sink *sink, const char *text, size_t len)
