@@ -61,7 +61,7 @@ static const struct program program = {
 		"                 for the columns up to the next; a row of columns; then rows,\n"
 		"                 each with its key first. Empty fields are no cells.\n"
 		"  --tsv TABLE    the same with tabs between the fields; --delimiter C: with C\n"
-		"  --key C,...    one row names all columns, as F:COLUMN; these make the key\n"
+		"  --key COLUMN,...   one row names all columns, as F:COLUMN; these make the key\n"
 		"  --family F     all columns are of this family; nothing else names families\n"
 		"  --null TEXT    fields TEXT (not in quotes) are no cells, empty ones are empty\n"
 		"  --escape backslash   \\n, \\t, \\\" ... are escapes, also in quotes; \\N is no "

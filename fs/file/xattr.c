@@ -122,9 +122,9 @@ static struct wcs_slice key_of(const struct pos *pos, bool stored, char text[VAL
 	return (struct wcs_slice){text, wcs_keys_show(pos->keys, pos_key(pos), text)};
 }
 
-/* The value borrows from pos and digits. -ENODATA: the node has no such attribute. */
+/* The value borrows from pos and buffer. -ENODATA: the node has no such attribute. */
 static int value_of(const struct node *node, const char *name, struct pos *pos,
-		    char digits[VALUE_MAX], struct wcs_slice *value)
+		    char buffer[VALUE_MAX], struct wcs_slice *value)
 {
 	const char *text = NULL;
 	size_t i = 0;
@@ -149,7 +149,7 @@ static int value_of(const struct node *node, const char *name, struct pos *pos,
 		break;
 	case 'r':
 	case 'b':
-		*value = key_of(pos, attributes[i].letter == 'b', digits);
+		*value = key_of(pos, attributes[i].letter == 'b', buffer);
 		break;
 	case 'f':
 		text = pos->family;
@@ -158,12 +158,12 @@ static int value_of(const struct node *node, const char *name, struct pos *pos,
 		*value = pos->qualifier;
 		break;
 	case 'g':
-		rc = fate_of(node, pos, digits);
-		text = digits;
+		rc = fate_of(node, pos, buffer);
+		text = buffer;
 		break;
 	default:
-		snprintf(digits, TEXT_MAX, "%" PRId64, stamp_of(node));
-		text = digits;
+		snprintf(buffer, TEXT_MAX, "%" PRId64, stamp_of(node));
+		text = buffer;
 		break;
 	}
 	if (rc == 0 && text)
@@ -186,7 +186,7 @@ void fs_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 {
 	struct wcs_slice value = {0};
 	struct pos pos;
-	char digits[VALUE_MAX];
+	char buffer[VALUE_MAX];
 	int rc = -EOPNOTSUPP;
 
 	if (strncmp(name, PREFIX, sizeof(PREFIX) - 1) == 0) {
@@ -194,7 +194,7 @@ void fs_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 
 		wcs_heat_look(true);
 		fs_interruptible(req);
-		rc = value_of(node, name, &pos, digits, &value);
+		rc = value_of(node, name, &pos, buffer, &value);
 		fs_interruptible(NULL);
 		wcs_heat_look(false);
 		rc = report_unreadable(fs_of(req), node, NULL, rc);
