@@ -324,7 +324,7 @@ int main(int argc, char **argv)
 	int option;
 
 	program_begin(&program, argc, argv);
-	signal(SIGPIPE, SIG_IGN); /* it ends what it began to repair, though nobody reads of it */
+	signal(SIGPIPE, SIG_IGN); /* a repair finishes even if nobody reads its output */
 	while ((option = message_getopt(argc, argv, "nyhV", options)) != -1) {
 		if (option == 'n')
 			no = true;

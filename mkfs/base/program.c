@@ -44,8 +44,7 @@ static int program_flush(const struct program *program)
 void program_begin(const struct program *program, int argc, char **argv)
 {
 	descriptors_open_standard();
-	signal(SIGPIPE,
-	       SIG_DFL); /* a reader that left ends the program, whatever its parent ignores */
+	signal(SIGPIPE, SIG_DFL); /* SIGPIPE ends the program, even if the parent ignored it */
 	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error of a write, which is told */
 	if (argc > 0)
 		argv[0] = program->name; /* as message_getopt says it */

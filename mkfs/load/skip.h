@@ -28,7 +28,7 @@ struct skip {
 	uint64_t count;		 /* of bad records */
 };
 
-/* Appends to a file of that name. A negative errno; -EINVAL: it is the input, open as that. */
+/* Appends to a file of that name. A negative errno; -EINVAL: the file is the input. */
 int skip_open(struct skip *skip, const char *name, int input);
 /* Adds text of the input. -ENOMEM. */
 int skip_add(struct skip *skip, const char *text, size_t len);

@@ -148,7 +148,7 @@ static int csv_unescape(struct csv *csv, char byte)
 		csv->place.column++;
 	} else if (isalnum((unsigned char)byte)) {
 		return csv_fail(csv, -EINVAL, csv->place,
-				"no escape begins so; a backslash itself is two");
+				"unknown escape; write a backslash as \\\\");
 	} else {
 		rc = csv_add(csv, &byte, 1);
 	}

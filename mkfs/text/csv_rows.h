@@ -2,8 +2,8 @@
 /*
  * CSV as rows. Its header is that of `cbt import`: a row of families, unless there is one for all,
  * whose names carry to the right; a row of qualifiers; then rows, the key first. Or it is one row
- * that names the columns, as family:qualifier unless there is one family for all, and some of them
- * have the key.
+ * that names the columns, as family:qualifier unless there is one family for all, one or more of
+ * which hold the key.
  */
 #ifndef CSV_ROWS_H
 #define CSV_ROWS_H

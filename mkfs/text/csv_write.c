@@ -242,7 +242,7 @@ static bool csv_add(struct csv_table *csv)
 	if (csv->options->header && csv->options->family && cell->qualifier.len == 3 &&
 	    memcmp(cell->qualifier.data, "key", 3) == 0)
 		return csv_fail_cell(csv,
-				     "the header names the keys so: print it without --family");
+				     "the header has a column key already: leave out --family");
 	if (family && family->type == WCS_INTHLL)
 		return csv_fail_cell(csv, "an inthll, whose state CSV cannot have: take other "
 					  "families (--family), or JSON");

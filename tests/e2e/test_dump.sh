@@ -227,7 +227,7 @@ check "which rowfs-load takes" "$load" --csv none --key key h <(echo key)
 "$load" h <<<'{"tables":{"t":{}}}
 {"table":"t"}
 {"key":"k","families":{"f":{"key":["1"]}}}'
-fail_with "a column key beside that of the keys" 1 'row k, column f:key: the header names the keys so: print it without --family' \
+fail_with "a column key beside that of the keys" 1 'row k, column f:key: the header has a column key already: leave out --family' \
 	"$dump" --csv --header --family f h t
 check_eq "is none with its family" key,f:b "$("$dump" --csv --header h t | head -n 1 | cut -d , -f 1,2)"
 fail_with "--header without --csv" 2 '^rowfs-dump: --family, --timestamps and --header go with --csv' "$dump" --header h

@@ -291,8 +291,8 @@ check "also into a mount" "$load" --csv t --key id --escape backslash m/t <(prin
 check_eq "arrived" $'a\nb' "$(cat m/t/n/f/a)"
 unmount_store m
 escapes=(--key id --escape backslash)
-csv 4:4 'no escape begins so; a backslash itself is two \(1 line applied' "${escapes[@]}" < <(printf 'id,f:a\nk,a\\\nb\nl,\\x\n')
-csv 2:5 'no escape begins so' "${escapes[@]}" < <(printf 'id,f:a\nk,"\\N"\n')
+csv 4:4 'unknown escape; write a backslash as \\\\ \(1 line applied' "${escapes[@]}" < <(printf 'id,f:a\nk,a\\\nb\nl,\\x\n')
+csv 2:5 'unknown escape' "${escapes[@]}" < <(printf 'id,f:a\nk,"\\N"\n')
 csv 2:5 'a null field, .N, has other bytes' "${escapes[@]}" < <(printf 'id,f:a\nk,\\Nx\n')
 csv 2:5 'the last field ends in an escape' "${escapes[@]}" < <(echo -n $'id,f:a\nkl,\\')
 csv 2:3 'the quotes of this field are not closed' "${escapes[@]}" < <(printf 'id,f:a\nk,"x\\"\n')
