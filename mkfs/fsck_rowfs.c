@@ -170,7 +170,7 @@ static char *fsck_quarantine(const char *path)
 
 static void fsck_count(const char *before, uint64_t count, const char *what)
 {
-	printf("%s%" PRIu64 " %s%s", before, count, what, count == 1 ? "" : "s");
+	printf("%s%" PRIu64 " %s%s", before, count, what, message_plural(count));
 }
 
 /* Prints the quarantine, as a shell takes it: rowfs-load and mv are the next commands. */

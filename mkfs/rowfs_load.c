@@ -106,7 +106,7 @@ static void load_progress(struct load *load)
 	if (load->size > 0)
 		snprintf(of, sizeof(of), " of %" PRIu64, load->size >> 20);
 	program_progress(&program, "%" PRIu64 " row%s, %" PRIu64 "%s MiB", load->sink->rows,
-			 load->sink->rows == 1 ? "" : "s", load->bytes >> 20, of);
+			 message_plural(load->sink->rows), load->bytes >> 20, of);
 }
 
 /* Prints why with its place and the number of applied lines. line 0: no place; column 0: the whole
@@ -120,7 +120,7 @@ static int load_fail_at(const struct load *load, uint64_t line, uint64_t column,
 		snprintf(at + n, sizeof(at) - (size_t)n, ":%" PRIu64, column);
 	return program_fail(&program, "%s%s: %s (%s%" PRIu64 " line%s applied before it)",
 			    load->source, at, why, load->sink->least ? "at least " : "",
-			    load->sink->rows, load->sink->rows == 1 ? "" : "s");
+			    load->sink->rows, message_plural(load->sink->rows));
 }
 
 /* Prints the sink's reason. line 0: not known. */
@@ -479,8 +479,8 @@ static void load_put_counts(const struct load *load, uint64_t cells)
 	if (fewer)
 		fprintf(stderr, "lines made %s row%s", keys, strcmp(keys, "1") == 0 ? "" : "s");
 	else
-		fprintf(stderr, "row%s", rows == 1 ? "" : "s");
-	fprintf(stderr, ", %" PRIu64 " cell%s, %.1f s\n", cells, cells == 1 ? "" : "s",
+		fprintf(stderr, "row%s", message_plural(rows));
+	fprintf(stderr, ", %" PRIu64 " cell%s, %.1f s\n", cells, message_plural(cells),
 		program_seconds());
 }
 

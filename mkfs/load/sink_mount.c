@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "lib/grow.h"
+#include "lib/system/message.h"
 #include "lib/system/threads.h"
 #include "mkfs/base/mounted.h"
 #include "mkfs/load/sink.h"
@@ -178,7 +179,7 @@ static void sink_mount_range(struct sink_mount *to, uint64_t lines, int rc)
 
 	if (lines > 1)
 		snprintf(range, sizeof(range), ", here or up to %" PRIu64 " line%s behind",
-			 lines - 1, lines == 2 ? "" : "s");
+			 lines - 1, message_plural(lines - 1));
 	sink->least = true;
 	sink_fail(sink, rc, "%s%s", strerror(-rc), range);
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "lib/grow.h"
+#include "lib/system/message.h"
 #include "store/keys/keys.h"
 #include "store/rows.h"
 
@@ -325,7 +326,7 @@ static int csv_rows_header(struct csv_rows *rows)
 	if (rows->csv.count != rows->column_count)
 		return csv_rows_fail(rows, -EINVAL, field->place,
 				     "%zu field%s, but the row before has %zu", rows->csv.count,
-				     rows->csv.count == 1 ? "" : "s", rows->column_count);
+				     message_plural(rows->csv.count), rows->column_count);
 	rc = csv_rows_names(rows, families);
 	if (rc == 0 && !families) {
 		rows->body = rows->csv.place.line;
@@ -419,7 +420,7 @@ static int csv_rows_row(struct csv_rows *rows)
 	if (rows->csv.count != rows->column_count)
 		return csv_rows_fail(rows, -EINVAL, fields[0].place,
 				     "%zu field%s, but the header has %zu", rows->csv.count,
-				     rows->csv.count == 1 ? "" : "s", rows->column_count);
+				     message_plural(rows->csv.count), rows->column_count);
 	if (rows->key_count == rows->column_count)
 		return csv_rows_fail(rows, -EINVAL, fields[0].place,
 				     "a row, but all columns of the header are of the key");

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/escape.h"
+#include "lib/system/message.h"
 #include "lib/utf8.h"
 #include "store/advice/advice_private.h"
 
@@ -52,11 +53,6 @@ static void print_sample(const struct wcs_advice *advice)
 	fputc('\n', to);
 }
 
-static const char *print_plural(uint64_t count)
-{
-	return count == 1 ? "" : "s";
-}
-
 void print_table(const struct wcs_advice *advice)
 {
 	const struct advice_stats *stats = advice->stats;
@@ -65,8 +61,8 @@ void print_table(const struct wcs_advice *advice)
 		return;
 	fprintf(advice->options.to,
 		"# table %s: %" PRIu64 " row%s, %" PRIu64 " cell%s, %" PRIu64 " byte%s of values; ",
-		advice->schema->name, stats->rows, print_plural(stats->rows), stats->cells,
-		print_plural(stats->cells), stats->bytes, print_plural(stats->bytes));
+		advice->schema->name, stats->rows, message_plural(stats->rows), stats->cells,
+		message_plural(stats->cells), stats->bytes, message_plural(stats->bytes));
 	print_sample(advice);
 }
 

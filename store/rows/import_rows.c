@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/system/message.h"
 #include "lib/system/threads.h"
 #include "store/backend.h"
 #include "store/keys/keys.h"
@@ -35,7 +36,7 @@ int import_fail(struct wcs_import *import, uint64_t number, int rc, const char *
 	int room;
 
 	snprintf(applied, sizeof(applied), " (%" PRIu64 " line%s applied before it)",
-		 import->applied, import->applied == 1 ? "" : "s");
+		 import->applied, message_plural(import->applied));
 	room = (int)(sizeof(import->fault.text) - 1 - strlen(applied));
 	import->rc = rc;
 	wcs_fault_set(&import->fault, rc, "%.*s%s", room, why, applied);

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "lib/system/message.h"
 #include "store/disk/directory.h"
 
 static void fsck_log(void *ctx, enum wcs_log_level level, const char *text)
@@ -161,7 +162,7 @@ static int fsck_run(struct ldb_fsck *f, const char *path)
 	if (!rc && f->pending > 0)
 		wcs_fsck_found(f->fsck, WCS_FOUND_NOTICE,
 			       "deleted values whose space a mount reclaims", NULL,
-			       "%" PRIu64 " value%s", f->pending, f->pending == 1 ? "" : "s");
+			       "%" PRIu64 " value%s", f->pending, message_plural(f->pending));
 	if (rc || !f->unfinished)
 		return rc;
 	rc = ldb_engine_open(path, &ldb_fsck_options, &db, f->fsck->fault); /* finishes the drops */

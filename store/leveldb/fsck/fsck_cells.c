@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "lib/system/message.h"
 #include "store/keys/keys.h"
 #include "store/leveldb/extent.h"
 #include "store/rows.h"
@@ -119,7 +120,7 @@ static void cells_tell(struct cells *cells)
 		const struct cells_lost *lost = &cells->lost[i];
 
 		snprintf(what, sizeof(what), "%" PRIu64 " cell%s of a %s", lost->count,
-			 lost->count == 1 ? "" : "s",
+			 message_plural(lost->count),
 			 cells->table ? "family that the table does not have"
 				      : "table that no description names");
 		wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE, what, done, "table %s, family %s",

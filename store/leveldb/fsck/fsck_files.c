@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "lib/system/message.h"
 #include "store/disk/directory.h"
 
 static int files_fail(struct ldb_fsck *f, const char *name, int error)
@@ -130,7 +131,7 @@ static void files_say_read(char *done, size_t room, uint64_t count, const char *
 	snprintf(done, room,
 		 "%" PRIu64 " %s%s could be read in it and stay%s; it is in the "
 		 "quarantine, files/%s",
-		 count, what, count == 1 ? "" : "s",
+		 count, what, message_plural(count),
 		 all ? ", all that it had" : ", what could not be read of it is lost", name);
 }
 

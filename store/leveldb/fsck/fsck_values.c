@@ -9,6 +9,7 @@
  * A value is right if it has one cell, all of its extents and no record, or a record and any of the
  * extents that it counts. Anything else is reported; the extents of a cell stay.
  */
+#include "lib/system/message.h"
 #include "store/leveldb/fsck/fsck_keys.h"
 
 #include <inttypes.h>
@@ -242,7 +243,7 @@ static int values_orphans(struct values *v, uint32_t from)
 	int rc = may ? values_delete_chunks(v, from, "a chunk that no cell has") : 0;
 
 	snprintf(what, sizeof(what), "%" PRIu64 " chunk%s that no cell has", v->extra,
-		 v->extra == 1 ? "" : "s");
+		 message_plural(v->extra));
 	if (!rc)
 		wcs_fsck_found(v->f->fsck, WCS_FOUND_LEFTOVER, what, may ? LDB_FSCK_RAW : NULL,
 			       "value %" PRIu64, v->id);
