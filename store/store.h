@@ -649,18 +649,33 @@ void wcs_scan_close(struct wcs_scan *scan);
  * between prefix and the next delimiter or the key's end; in the order of the first row of each,
  * those behind `after` only (NULL: all). The key that equals prefix itself counts as the
  * empty segment if prefix ends in the delimiter. Skips from child to child: its cost grows with
- * the segments given, not with the rows below them. To resume, open another with the last one.
+ * the segments given, not with the rows below them. To resume, open another with the last one: if
+ * rows change meanwhile, segments that always have a row are given once all the same.
  *
  * chain: counts only the rows that it shows (NULL: all). If these are in descending order, a
- * segment stands at the last of its rows. An `after` without rows is taken for a row.
+ * segment stands at the last of its rows.
  */
 struct wcs_list;
-int wcs_list_open(struct wcs_table *table, struct wcs_slice prefix, const struct wcs_slice *after,
-		  struct wcs_chain *chain, struct wcs_list **list);
+
+/* A segment that a list gave. If only `segment` is set, the list resumes behind the key
+ * prefix·segment. */
+struct wcs_list_child {
+	struct wcs_slice segment;
+	bool below;		/* wcs_list_is_below */
+	struct wcs_slice given; /* wcs_list_given */
+};
+int wcs_list_open(struct wcs_table *table, struct wcs_slice prefix,
+		  const struct wcs_list_child *after, struct wcs_chain *chain,
+		  struct wcs_list **list);
 /* 1: *segment is the next, good until the next call; 0: the end; or an error. */
 int wcs_list_next(struct wcs_list *list, struct wcs_slice *segment);
 /* Does the last segment given stand at a row below it, and not at the row of its own key? */
 bool wcs_list_is_below(const struct wcs_list *list);
+/* The caller gave a segment of its own before the last one, as if that had a row of its own key. */
+void wcs_list_gave(struct wcs_list *list, struct wcs_slice segment);
+/* The list's memory of the segments given before that one, as opaque bytes: which of its beginnings
+ * they are. Good until the next call on the list. */
+struct wcs_slice wcs_list_given(const struct wcs_list *list, struct wcs_slice segment);
 void wcs_list_close(struct wcs_list *list);
 
 /* How many rows the calls of this thread have read since it began: rows that a scan gave cells of,

@@ -220,9 +220,9 @@ static int reply_add_child(struct reply *reply, const char *name, struct node_ke
 /* Adds the child's entry, and keeps the child to resume after: this one, or the last one that the
  * same chunk directory holds. */
 static int reply_entry(struct reply *reply, const struct chunk_name *name, enum node_kind kind,
-		       struct wcs_slice bytes, const struct wcs_cell_info *info)
+		       struct wcs_list_child child, const struct wcs_cell_info *info)
 {
-	struct node_key key = {.parent = reply->base, .kind = kind, .name = bytes};
+	struct node_key key = {.parent = reply->base, .kind = kind, .name = child.segment};
 	off_t next;
 	int rc;
 
@@ -235,12 +235,12 @@ static int reply_entry(struct reply *reply, const struct chunk_name *name, enum 
 		return 0;
 	}
 	if (reply->jump)
-		bytes = (struct wcs_slice){reply->jump->bytes, reply->jump->len};
-	next = dir_kept_next(&reply->dir->kept, reply->offset, kind, bytes);
+		child = child_of(reply->jump);
+	next = dir_kept_next(&reply->dir->kept, reply->offset, kind, &child);
 	rc = reply_add_child(reply, name->component, &key, info, next);
 	if (rc != 0)
 		return rc;
-	return dir_kept_add(&reply->dir->kept, next, kind, bytes);
+	return dir_kept_add(&reply->dir->kept, next, kind, &child);
 }
 
 /* Is this the child at which its chunk directory is listed? That is the first stored one, or the
@@ -268,10 +268,13 @@ static int reply_child(void *ctx, enum node_kind kind, struct wcs_slice bytes,
 {
 	struct reply *reply = ctx;
 	struct wcs_slice text = reply->text;
+	struct wcs_list_child child = {.segment = bytes};
 	struct chunk_name name;
 	int rc = 0, listed = 1;
 	bool inside = true;
 
+	if (kind == NODE_PREFIX)
+		child = reply->dir->scan.scan.at;
 	if (text.len > 0 && kind == NODE_CHUNK)
 		inside = bytes.len > text.len && memcmp(bytes.data, text.data, text.len) == 0;
 	else if (text.len > 0)
@@ -281,7 +284,7 @@ static int reply_child(void *ctx, enum node_kind kind, struct wcs_slice bytes,
 		 * may sort before these. */
 		if (kind == NODE_CHUNK && memdir_order(bytes, text) > 0)
 			return REPLY_END;
-		reply->jump = child_new(NODE_CHUNK, text);
+		reply->jump = child_new(NODE_CHUNK, &(struct wcs_list_child){.segment = text});
 		return reply->jump ? REPLY_JUMP : -ENOMEM;
 	}
 	chunk_split(&reply->pos, text, kind, bytes, &name);
@@ -296,9 +299,9 @@ static int reply_child(void *ctx, enum node_kind kind, struct wcs_slice bytes,
 	if (kind == NODE_CHUNK && name.place == CHUNK_BELOW)
 		reply->jump = chunk_skip_memory(&name);
 	else if (name.place != CHUNK_HERE && kind != NODE_CHUNK)
-		reply->jump = chunk_skip(reply->pos.descends, text, &name, kind, bytes, &rc);
+		reply->jump = chunk_skip(reply->pos.descends, text, &name, kind, &child, &rc);
 	if (rc == 0 && listed && name.place != CHUNK_AWAY)
-		rc = reply_entry(reply, &name, kind, bytes, info);
+		rc = reply_entry(reply, &name, kind, child, info);
 	if (rc != 0) {
 		free(reply->jump);
 		reply->jump = NULL;
@@ -311,16 +314,16 @@ static int reply_start(struct reply *reply)
 {
 	struct dir_kept *kept = &reply->dir->kept;
 	off_t offset = reply->offset;
+	struct wcs_list_child child;
 	enum node_kind kind;
-	struct wcs_slice bytes;
 
-	if (dir_kept_find(kept, offset, &kind, &bytes)) {
-		reply->jump = child_new(kind, bytes);
+	if (dir_kept_find(kept, offset, &kind, &child)) {
+		reply->jump = child_new(kind, &child);
 		if (!reply->jump)
 			return -ENOMEM;
 		/* Keeps the offset among the most recent. */
-		bytes.data = reply->jump->bytes;
-		return dir_kept_add(kept, offset, kind, bytes);
+		child = child_of(reply->jump);
+		return dir_kept_add(kept, offset, kind, &child);
 	}
 	reply->skip = dir_kept_position(offset) - DOTS;
 	if (reply->text.len == 0)

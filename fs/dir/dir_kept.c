@@ -23,6 +23,13 @@ enum { RUNS_FIRST = 4, ENDS_FIRST = 64, BYTES_FIRST = 1024 };
 #define POSITIONS ((off_t)1 << 40) /* of one turn */
 #define TURNS	  ((off_t)1 << 23)
 
+/* In front of a child's bytes; not aligned. */
+struct dir_kept_head {
+	uint16_t len; /* of the name */
+	unsigned char kind;
+	bool below;
+};
+
 static void part_free(struct dir_kept_part *part)
 {
 	free(part->runs);
@@ -61,28 +68,29 @@ off_t dir_kept_position(off_t offset)
 }
 
 static bool is_of_another(const struct dir_kept *kept, off_t offset, enum node_kind kind,
-			  struct wcs_slice bytes)
+			  const struct wcs_list_child *child)
 {
 	enum node_kind known_kind;
-	struct wcs_slice known;
+	struct wcs_list_child known;
 
 	if (!dir_kept_find(kept, offset, &known_kind, &known))
 		return false;
-	return known_kind != kind || known.len != bytes.len ||
-	       (bytes.len > 0 && memcmp(known.data, bytes.data, bytes.len) != 0);
+	return known_kind != kind || known.below != child->below ||
+	       wcs_slice_compare(known.segment, child->segment) != 0 ||
+	       wcs_slice_compare(known.given, child->given) != 0;
 }
 
 /* Tries the next offset of the same turn, then the newest turn, then new turns. After a second seek
  * back the newest turn often fits, because the first one gave the same children its offsets. */
 off_t dir_kept_next(struct dir_kept *kept, off_t offset, enum node_kind kind,
-		    struct wcs_slice bytes)
+		    const struct wcs_list_child *child)
 {
 	off_t next = offset + 1, position = dir_kept_position(next);
 
-	if (!is_of_another(kept, next, kind, bytes))
+	if (!is_of_another(kept, next, kind, child))
 		return next;
 	next = kept->turn * POSITIONS + position;
-	while (is_of_another(kept, next, kind, bytes)) {
+	while (is_of_another(kept, next, kind, child)) {
 		kept->turn = (kept->turn + 1) % TURNS;
 		next = kept->turn * POSITIONS + position;
 	}
@@ -91,8 +99,11 @@ off_t dir_kept_next(struct dir_kept *kept, off_t offset, enum node_kind kind,
 
 /* Adds an offset that only the older part has to the newer part too: it was just used again and
  * should be kept longer. */
-int dir_kept_add(struct dir_kept *kept, off_t offset, enum node_kind kind, struct wcs_slice bytes)
+int dir_kept_add(struct dir_kept *kept, off_t offset, enum node_kind kind,
+		 const struct wcs_list_child *child)
 {
+	const struct dir_kept_head head = {(uint16_t)child->segment.len, (unsigned char)kind,
+					   child->below};
 	struct dir_kept_part *part = &kept->last, full = *part;
 	struct dir_kept_run *run;
 	size_t at, end;
@@ -107,7 +118,7 @@ int dir_kept_add(struct dir_kept *kept, off_t offset, enum node_kind kind, struc
 		part->run_count = 0;
 	}
 	at = part_end(part, part->count);
-	end = at + 1 + bytes.len;
+	end = at + sizeof(head) + child->segment.len + child->given.len;
 	rc = grow(&part->runs, &part->runs_room, part->run_count + 1, RUNS_FIRST,
 		  sizeof(*part->runs));
 	if (rc == 0)
@@ -117,9 +128,13 @@ int dir_kept_add(struct dir_kept *kept, off_t offset, enum node_kind kind, struc
 		rc = grow(&part->bytes, &part->bytes_room, end, BYTES_FIRST, 1);
 	if (rc != 0)
 		return rc;
-	part->bytes[at] = (char)kind;
-	if (bytes.len > 0)
-		memcpy(part->bytes + at + 1, bytes.data, bytes.len);
+	memcpy(part->bytes + at, &head, sizeof(head));
+	at += sizeof(head);
+	if (child->segment.len > 0)
+		memcpy(part->bytes + at, child->segment.data, child->segment.len);
+	at += child->segment.len;
+	if (child->given.len > 0)
+		memcpy(part->bytes + at, child->given.data, child->given.len);
 	if (part->run_count == 0 || part->runs[part->run_count - 1].end != offset)
 		part->runs[part->run_count++] = (struct dir_kept_run){offset, offset, part->count};
 	run = &part->runs[part->run_count - 1];
@@ -129,9 +144,10 @@ int dir_kept_add(struct dir_kept *kept, off_t offset, enum node_kind kind, struc
 }
 
 bool dir_kept_find(const struct dir_kept *kept, off_t offset, enum node_kind *kind,
-		   struct wcs_slice *bytes)
+		   struct wcs_list_child *child)
 {
 	const struct dir_kept_part *part = &kept->last;
+	struct dir_kept_head head;
 	size_t index, at;
 
 	if (!part_has(part, offset, &index)) {
@@ -140,7 +156,12 @@ bool dir_kept_find(const struct dir_kept *kept, off_t offset, enum node_kind *ki
 			return false;
 	}
 	at = part_end(part, index);
-	*kind = (enum node_kind)part->bytes[at];
-	*bytes = (struct wcs_slice){part->bytes + at + 1, part->ends[index] - at - 1};
+	memcpy(&head, part->bytes + at, sizeof(head));
+	at += sizeof(head);
+	*kind = (enum node_kind)head.kind;
+	*child = (struct wcs_list_child){.segment = {part->bytes + at, head.len},
+					 .below = head.below};
+	at += head.len;
+	child->given = (struct wcs_slice){part->bytes + at, part->ends[index] - at};
 	return true;
 }

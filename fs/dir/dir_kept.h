@@ -23,7 +23,7 @@ struct dir_kept_part {
 	size_t count;
 	size_t *ends; /* where each child ends in `bytes` */
 	size_t ends_room;
-	char *bytes; /* for each child its kind, then its name */
+	char *bytes; /* for each child a struct dir_kept_head, its name and its `given` */
 	size_t bytes_room;
 };
 
@@ -41,13 +41,14 @@ off_t dir_kept_position(off_t offset);
 /* The offset after a child that follows `offset`: the next one, unless that is kept for a different
  * child. */
 off_t dir_kept_next(struct dir_kept *kept, off_t offset, enum node_kind kind,
-		    struct wcs_slice bytes);
+		    const struct wcs_list_child *child);
 
 /* Keeps the child before an offset that dir_kept_next returned. 0 or -ENOMEM. */
-int dir_kept_add(struct dir_kept *kept, off_t offset, enum node_kind kind, struct wcs_slice bytes);
+int dir_kept_add(struct dir_kept *kept, off_t offset, enum node_kind kind,
+		 const struct wcs_list_child *child);
 
 /* The child before the offset, borrowed until the next dir_kept_add. False: not kept any more. */
 bool dir_kept_find(const struct dir_kept *kept, off_t offset, enum node_kind *kind,
-		   struct wcs_slice *bytes);
+		   struct wcs_list_child *child);
 
 #endif

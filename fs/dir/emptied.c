@@ -29,7 +29,8 @@ static int is_emptied(struct fs *fs, const struct node *dir, const struct spelle
 	int rc = 0;
 
 	if (removed->kind != NODE_DRAFT && removed->kind != NODE_DRAFTS) {
-		child = child_new(removed->kind, removed->bytes);
+		child = child_new(removed->kind,
+				  &(struct wcs_list_child){.segment = removed->bytes});
 		rc = child ? children_walk(fs, dir, child, NULL, found_one, NULL) : -ENOMEM;
 		free(child);
 	}

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The children of a directory. Directories in memory and stored ones are walked side by side in one
- * order, so that a listing neither misses nor repeats one that changes from one kind to the other:
- * that of their bytes, but a stored segment without a row of its own stands at the delimiter behind
- * it. The walk of the store is opened first: it contains a directory that is emptied
- * later, and one that was emptied earlier is in memory by then.
+ * order, so that a listing neither misses nor repeats one that changes from one kind to the other.
+ * Byte order; a stored segment without its own row sorts as its name and the delimiter. A child
+ * keeps where it stood, because its row may be removed before the listing resumes. The walk of the
+ * store is opened first: it contains a directory that is emptied later, and one that was emptied
+ * earlier is in memory by then.
  */
 #include "fs/names/children.h"
 
@@ -28,18 +29,28 @@ struct walk {
 	bool below;		 /* the stored segment at hand has no row of its own */
 };
 
-struct child *child_new(enum node_kind kind, struct wcs_slice bytes)
+struct child *child_new(enum node_kind kind, const struct wcs_list_child *of)
 {
-	struct child *child = malloc(sizeof(*child) + bytes.len + 1);
+	struct wcs_slice bytes = of->segment;
+	struct child *child = malloc(sizeof(*child) + bytes.len + 1 + of->given.len);
 
 	if (!child)
 		return NULL;
-	child->kind = kind;
-	child->len = bytes.len;
+	*child = (struct child){
+		.kind = kind, .below = of->below, .len = bytes.len, .given_len = of->given.len};
 	if (bytes.len > 0)
 		memcpy(child->bytes, bytes.data, bytes.len);
 	child->bytes[bytes.len] = 0;
+	if (of->given.len > 0)
+		memcpy(child->bytes + bytes.len + 1, of->given.data, of->given.len);
 	return child;
+}
+
+struct wcs_list_child child_of(const struct child *child)
+{
+	return (struct wcs_list_child){.segment = {child->bytes, child->len},
+				       .below = child->below,
+				       .given = {child->bytes + child->len + 1, child->given_len}};
 }
 
 bool children_scan_is_open(const struct children_scan *scan)
@@ -117,8 +128,24 @@ static int stands_below(const struct walk *walk, struct wcs_slice segment)
 	return rc != 0 ? rc : info.prefix && !info.row;
 }
 
-/* Calls each for the children in memory before limit, a stored one (NULL: for all), and passes over
- * limit. One that is also stored, behind limit, is left to the store's walk. */
+/* Calls each for a child, stored or in memory. */
+static int give_child(struct walk *walk, struct wcs_slice bytes, bool stored,
+		      const struct wcs_cell_info *info)
+{
+	struct wcs_list *list = walk->kind == NODE_PREFIX ? walk->scan->list : NULL;
+	int rc;
+
+	walk->scan->at = (struct wcs_list_child){.segment = bytes, .below = stored && walk->below};
+	if (list)
+		walk->scan->at.given = wcs_list_given(list, bytes);
+	rc = walk->each(walk->ctx, walk->kind, bytes, info);
+	if (rc == 0 && list && !stored)
+		wcs_list_gave(list, bytes);
+	return rc;
+}
+
+/* Calls each for the children in memory before limit, a stored one (NULL: for all). Skips the entry
+ * equal to limit, and entries that the store's walk will give later. */
 static int memory_give(struct walk *walk, const struct wcs_slice *limit)
 {
 	int rc = 0, order = -1;
@@ -133,7 +160,7 @@ static int memory_give(struct walk *walk, const struct wcs_slice *limit)
 		if (limit && is_between(walk, walk->memory, *limit))
 			rc = stands_below(walk, walk->memory);
 		if (rc == 0 && order < 0)
-			rc = walk->each(walk->ctx, walk->kind, walk->memory, NULL);
+			rc = give_child(walk, walk->memory, false, NULL);
 		else if (rc > 0)
 			rc = 0;
 		if (rc == 0)
@@ -158,28 +185,17 @@ static int give(struct walk *walk, struct wcs_slice bytes, const struct wcs_cell
 {
 	int rc = memory_give(walk, &bytes);
 
-	return rc == 0 ? walk->each(walk->ctx, walk->kind, bytes, info) : rc;
+	return rc == 0 ? give_child(walk, bytes, true, info) : rc;
 }
 
-/* The walk resumes behind that segment: those between it and the rows below it were given before
- * them. */
-static int memory_skip(struct walk *walk, struct wcs_slice segment)
-{
-	int rc = stands_below(walk, segment);
-
-	while (rc > 0 && walk->memory.data && is_between(walk, segment, walk->memory)) {
-		rc = memory_next(walk, &walk->memory);
-		rc = rc == 0 ? 1 : rc;
-	}
-	return rc > 0 ? 0 : rc;
-}
-
-static int walk_segments(struct walk *walk, const struct wcs_slice *after)
+static int walk_segments(struct walk *walk, const struct child *after)
 {
 	char buf[WCS_ROW_KEY_MAX + 1];
 	const struct pos *pos = walk->pos;
 	struct wcs_slice prefix = {buf, pos->key_len + (pos->depth > 0)};
-	struct wcs_slice cut = after ? *after : (struct wcs_slice){0};
+	struct wcs_list_child cut =
+		after ? child_of(after) : (struct wcs_list_child){.below = false};
+	struct wcs_slice bytes = cut.segment;
 	struct children_scan *scan = walk->scan;
 	int rc = 0;
 
@@ -190,15 +206,18 @@ static int walk_segments(struct walk *walk, const struct wcs_slice *after)
 	/* No key can be below a longer prefix. */
 	if (prefix.len <= WCS_ROW_KEY_MAX && !scan->list) {
 		/* Cut to the bytes that a key has room for there, which keeps the order. */
-		if (cut.len > WCS_ROW_KEY_MAX - prefix.len)
-			cut.len = WCS_ROW_KEY_MAX - prefix.len;
+		if (bytes.len > WCS_ROW_KEY_MAX - prefix.len)
+			cut.segment.len = WCS_ROW_KEY_MAX - prefix.len;
 		rc = wcs_list_open(pos->table, prefix, after ? &cut : NULL, pos->chain,
 				   &scan->list);
 	}
 	if (rc == 0)
-		rc = memory_start(walk, MEMDIR_SEGMENT, after);
-	if (rc == 0 && after && walk->memory.data && is_between(walk, *after, walk->memory))
-		rc = memory_skip(walk, *after);
+		rc = memory_start(walk, MEMDIR_SEGMENT, after ? &bytes : NULL);
+	/* Those between the child and the rows below it, at which it stood, were given before it.
+	 */
+	while (rc == 0 && after && after->below && walk->memory.data &&
+	       is_between(walk, bytes, walk->memory))
+		rc = memory_next(walk, &walk->memory);
 	while (rc == 0 && (rc = scan_next(scan)) > 0) {
 		walk->below = wcs_list_is_below(scan->list);
 		rc = give(walk, scan->segment, NULL);
@@ -376,7 +395,7 @@ static int walk_kinds(struct walk *walk, const struct child *after, const struct
 	if (walk->pos->kind == NODE_FAMILY)
 		rc = walk_columns(walk, bytes);
 	else if (!after || after->kind == NODE_PREFIX)
-		rc = walk_segments(walk, bytes);
+		rc = walk_segments(walk, after);
 	if (rc == 0 && walk->pos->kind == NODE_PREFIX)
 		rc = walk_families(walk, after && after->kind == NODE_FAMILY ? bytes : NULL);
 	return rc == 0 ? walk_chunks(walk, NULL) : rc;

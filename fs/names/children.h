@@ -9,8 +9,9 @@
 /* A child, after which a listing resumes. */
 struct child {
 	enum node_kind kind;
-	size_t len;
-	char bytes[];
+	bool below; /* as in struct wcs_list_child */
+	size_t len, given_len;
+	char bytes[]; /* the name and a NUL, then `given` */
 };
 
 /* A scan of the store that goes on behind the last child given. Zero it first; one thread at a
@@ -21,6 +22,7 @@ struct children_scan {
 	struct wcs_slice segment; /* the last one found */
 	struct wcs_cell cell;	  /* the same */
 	bool kept;		  /* it was not taken */
+	struct wcs_list_child at; /* the segment for which `each` is called */
 	/* Of an open directory in a view, whose listing shows one moment of the view: stay when the
 	 * scan is closed. */
 	bool entered;		 /* chain is the directory's */
@@ -30,7 +32,8 @@ bool children_scan_is_open(const struct children_scan *scan);
 void children_scan_close(struct children_scan *scan);
 
 /* A copy of a child; NULL: no memory. Freed with free. */
-struct child *child_new(enum node_kind kind, struct wcs_slice bytes);
+struct child *child_new(enum node_kind kind, const struct wcs_list_child *of);
+struct wcs_list_child child_of(const struct child *child); /* borrowed */
 
 /*
  * Calls each for the children of node after `after` (NULL: for all): segments in the order of their

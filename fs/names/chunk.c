@@ -83,25 +83,28 @@ static size_t room_left(const char *encoded, size_t end)
 	return NAMES_CHUNK_MAX - (end - at);
 }
 
-/* A child behind all whose bytes start with the stem. NULL: no memory. */
-static struct child *last_child(enum node_kind kind, const unsigned char *stem, size_t len)
+/* A child behind all whose bytes start with the stem; given: in front of it, as in struct
+ * wcs_list_child. NULL: no memory. */
+static struct child *last_child(enum node_kind kind, const unsigned char *stem, size_t len,
+				struct wcs_slice given)
 {
 	size_t room = kind == NODE_PREFIX ? WCS_ROW_KEY_MAX : WCS_QUALIFIER_MAX;
-	struct child *child = malloc(sizeof(*child) + room + 1);
+	struct child *child = malloc(sizeof(*child) + room + 1 + given.len);
 
 	if (!child)
 		return NULL;
-	child->kind = kind;
-	child->len = room;
+	*child = (struct child){.kind = kind, .len = room, .given_len = given.len};
 	len = len < room ? len : room;
 	memcpy(child->bytes, stem, len);
 	memset(child->bytes + len, 0xFF, room - len);
 	child->bytes[room] = 0;
+	if (given.len > 0)
+		memcpy(child->bytes + room + 1, given.data, given.len);
 	return child;
 }
 
 struct child *chunk_skip(bool descends, struct wcs_slice text, const struct chunk_name *name,
-			 enum node_kind kind, struct wcs_slice bytes, int *error)
+			 enum node_kind kind, const struct wcs_list_child *of, int *error)
 {
 	bool away = name->place == CHUNK_AWAY;
 	struct wcs_slice shared = {name->encoded, away ? text.len : name->end};
@@ -109,16 +112,16 @@ struct child *chunk_skip(bool descends, struct wcs_slice text, const struct chun
 	size_t len = unescape(shared, stem);
 	struct child *child;
 
-	if (bytes.len <= len || descends || is_raw(shared))
+	if (of->segment.len <= len || descends || is_raw(shared))
 		return NULL;
 	/* An ASCII byte is always a unit of its own. Another byte may complete a character, and so
 	 * change the spelling of the bytes before it. */
 	if (away || room_left(shared.data, shared.len) > 0 || stem[len - 1] >= 0x80) {
-		stem[len] = ((const unsigned char *)bytes.data)[len];
+		stem[len] = ((const unsigned char *)of->segment.data)[len];
 		if (stem[len++] >= 0x80)
 			return NULL;
 	}
-	child = last_child(kind, stem, len);
+	child = last_child(kind, stem, len, of->given);
 	if (!child)
 		*error = -ENOMEM;
 	return child;
@@ -136,7 +139,8 @@ struct child *chunk_skip_memory(const struct chunk_name *name)
 	if (len == 0 || stem[len - 1] >= 0x80 || (room > 0 && !escape))
 		return NULL;
 	len = name->end + (room > 0);
-	child = child_new(NODE_CHUNK, (struct wcs_slice){name->encoded, len + 1});
+	child = child_new(NODE_CHUNK,
+			  &(struct wcs_list_child){.segment = {name->encoded, len + 1}});
 	if (child)
 		child->bytes[len] = (char)0xFF; /* no name has it */
 	return child;
@@ -149,10 +153,10 @@ struct child *chunk_start(const struct node *base, bool descends, struct wcs_sli
 	size_t len = unescape(text, stem);
 
 	if (descends)
-		return last_child(kind, stem, len);
+		return last_child(kind, stem, len, (struct wcs_slice){0});
 	if (base->kind == NODE_FAMILY)
 		kind = base->flags & NODE_F_VERSIONS ? NODE_HISTORY : NODE_CELL;
-	return child_new(kind, (struct wcs_slice){stem, len});
+	return child_new(kind, &(struct wcs_list_child){.segment = {stem, len}});
 }
 
 /* A search for the first child in a chunk directory. */
@@ -176,6 +180,7 @@ bool chunk_behind(struct wcs_slice text, struct wcs_slice bytes)
 static int search_child(void *ctx, enum node_kind kind, struct wcs_slice bytes,
 			const struct wcs_cell_info *info)
 {
+	const struct wcs_list_child child = {.segment = bytes};
 	struct search *search = ctx;
 	struct chunk_name name;
 	int error = 0;
@@ -187,11 +192,11 @@ static int search_child(void *ctx, enum node_kind kind, struct wcs_slice bytes,
 		return SEARCH_END;
 	chunk_split(search->pos, search->text, kind, bytes, &name);
 	if (name.place == CHUNK_AWAY) {
-		search->skip =
-			chunk_skip(search->pos->descends, search->text, &name, kind, bytes, &error);
+		search->skip = chunk_skip(search->pos->descends, search->text, &name, kind, &child,
+					  &error);
 		return search->skip ? SEARCH_SKIP : error;
 	}
-	search->found = child_new(kind, bytes);
+	search->found = child_new(kind, &child);
 	return search->found ? SEARCH_FOUND : -ENOMEM;
 }
 

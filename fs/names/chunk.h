@@ -46,7 +46,7 @@ int chunk_stored(struct fs *fs, struct node *base, struct wcs_slice text, struct
  * in descending order or of a segment behind "%=", go on with the next one; or *error is -ENOMEM.
  */
 struct child *chunk_skip(bool descends, struct wcs_slice text, const struct chunk_name *name,
-			 enum node_kind kind, struct wcs_slice bytes, int *error);
+			 enum node_kind kind, const struct wcs_list_child *of, int *error);
 /* A chunk directory in memory to resume after, which skips all in the same chunk as this one. NULL:
  * names that begin alike may be outside of the chunk, or no memory; go on with the next one. */
 struct child *chunk_skip_memory(const struct chunk_name *name);

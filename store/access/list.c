@@ -5,14 +5,11 @@
  * visible cell of each row. A segment stands at its first row; in reverse order at its last.
  *
  * The rows of a segment need not be adjacent. Bytes below the delimiter put rows such as ab!x
- * between the row ab and the rows ab#…. The tail of a segment S is its rows P·S·delimiter….
- *
- * Forward: a row P·S is the first of S. A row in the tail of S is the first of S unless there is a
- * row P·S. Only segments that start with S and a byte below the delimiter have rows between the
- * two: if the last segment given is one of them, a seek shows whether there is a row P·S.
- *
- * In reverse order: a row in the tail of S is the last of S, and the listing goes on before that
- * tail. A row P·S is the last of S unless S has a tail, which a seek shows in the same case.
+ * between the row ab and the rows ab#…. The tail of a segment S is its rows P·S·delimiter…, so S
+ * has up to two places, its row and its tail, and stands at the first that the listing meets. Only
+ * segments that start with S are between the two. The list therefore remembers which beginnings of
+ * the last segment were given at their first place, and passes over their second one. It does not
+ * ask the store, whose rows may have changed since.
  */
 #include "store/chain/chain_private.h"
 
@@ -28,30 +25,97 @@ enum {
 
 /* The position from which the next row is looked for; behind means before in reverse order. */
 enum list_from {
-	LIST_HERE,  /* the scan's next row */
-	LIST_ROW,   /* behind the row P·last */
-	LIST_TAIL,  /* behind the tail of last */
-	LIST_CHILD, /* behind the row at which last stands, which is to be found out */
+	LIST_HERE, /* the scan's next row */
+	LIST_ROW,  /* behind the row P·last */
+	LIST_TAIL, /* behind the tail of last */
 };
 
 struct wcs_list {
 	struct wcs_scan *scan;
 	unsigned char delimiter;
 	bool reverse;
-	bool closed;  /* P ends in the delimiter: the row P is the empty segment */
-	bool started; /* there is a last segment */
-	bool bare;    /* the row found is P·segment */
-	bool probed;  /* the scan is elsewhere than at the row found */
-	int state;    /* 1: under way; else the result of every further call */
+	bool closed; /* P ends in the delimiter: the row P is the empty segment */
+	bool bare;   /* the row found is P·segment */
+	bool found;  /* there is a row found */
+	int state;   /* 1: under way; else the result of every further call */
 	enum list_from from;
-	size_t prefix_len, last_len, segment_len;
-	unsigned char last[LIST_ROW_MAX];
+	size_t prefix_len, last_len, segment_len, given_count;
+	unsigned char last[LIST_ROW_MAX];      /* the last segment given before the one found */
 	unsigned char segment[LIST_ROW_MAX];   /* of the row found */
 	unsigned char bound[LIST_ROW_MAX + 1]; /* P, and the rest of a seek's bound */
+	/* The lengths of the beginnings of `last` (up to itself) that are segments given at their
+	 * first place; ascending. */
+	uint16_t given[LIST_ROW_MAX];
 };
 
-int wcs_list_open(struct wcs_table *table, struct wcs_slice prefix, const struct wcs_slice *after,
-		  struct wcs_chain *chain, struct wcs_list **made)
+/* ---- The segments given ------------------------------------------------------------------ */
+
+/* The number of `given` that are beginnings of that segment, too. */
+static size_t list_beginnings(const struct wcs_list *list, struct wcs_slice segment)
+{
+	const unsigned char *bytes = segment.data;
+	size_t count = list->given_count, common = 0;
+
+	while (count > 0 && common < segment.len && common < list->last_len &&
+	       bytes[common] == list->last[common])
+		common++;
+	while (count > 0 && list->given[count - 1] > common)
+		count--;
+	return count;
+}
+
+/* Was the segment, of which the second place was found, given at its first one? */
+static bool list_was_given(const struct wcs_list *list, struct wcs_slice segment)
+{
+	size_t count = list_beginnings(list, segment);
+
+	return count > 0 && list->given[count - 1] == segment.len;
+}
+
+/* The segment was given. Any number of calls for one segment do what the first does. */
+static void list_record(struct wcs_list *list, struct wcs_slice segment, bool first)
+{
+	size_t count = list_beginnings(list, segment);
+
+	if (first && (count == 0 || list->given[count - 1] < segment.len))
+		list->given[count++] = (uint16_t)segment.len;
+	if (segment.len > 0)
+		memcpy(list->last, segment.data, segment.len);
+	list->last_len = segment.len;
+	list->given_count = count;
+}
+
+/* Begins behind a child that another list gave. */
+static void list_resume(struct wcs_list *list, const struct wcs_list_child *after)
+{
+	size_t len = after->segment.len;
+
+	list->given_count = after->given.len / sizeof(*list->given);
+	if (list->given_count > 0)
+		memcpy(list->given, after->given.data, after->given.len);
+	list->last_len = len;
+	if (len > 0)
+		memcpy(list->last, after->segment.data, len);
+	list_record(list, after->segment, after->below == list->reverse);
+	list->from = after->below ? LIST_TAIL : LIST_ROW;
+}
+
+void wcs_list_gave(struct wcs_list *list, struct wcs_slice segment)
+{
+	list_record(list, segment, !list->reverse);
+}
+
+struct wcs_slice wcs_list_given(const struct wcs_list *list, struct wcs_slice segment)
+{
+	return (struct wcs_slice){list->given,
+				  list_beginnings(list, segment) * sizeof(*list->given)};
+}
+
+/* ---- Opening ----------------------------------------------------------------------------- */
+
+int wcs_list_open(struct wcs_table *table, struct wcs_slice prefix,
+		  const struct wcs_list_child *after, struct wcs_chain *chain,
+		  struct wcs_list **made)
 {
 	const struct wcs_filter rows = {.each = WCS_EACH_ROW, .chain = chain};
 	int rc = store_check_slice(prefix, WCS_ROW_KEY_MAX);
@@ -61,7 +125,7 @@ int wcs_list_open(struct wcs_table *table, struct wcs_slice prefix, const struct
 	size_t end_len;
 
 	if (rc == 0 && after != NULL)
-		rc = store_check_slice(*after, WCS_ROW_KEY_MAX);
+		rc = store_check_slice(after->segment, WCS_ROW_KEY_MAX);
 	if (rc != 0)
 		return rc;
 	list = malloc(sizeof(*list));
@@ -83,14 +147,8 @@ int wcs_list_open(struct wcs_table *table, struct wcs_slice prefix, const struct
 	end_len = engine_past(end, prefix.len);
 	if (end_len > 0)
 		range.end = (struct wcs_slice){end, end_len};
-	if (after != NULL) {
-		list->started = true;
-		list->from = LIST_CHILD;
-		list->probed = true;
-		list->last_len = after->len;
-		if (after->len > 0)
-			memcpy(list->last, after->data, after->len);
-	}
+	if (after != NULL)
+		list_resume(list, after);
 	list->state = 1;
 	if (rc == 0)
 		rc = wcs_scan_open(table, &range, 1, &rows, &list->scan);
@@ -151,62 +209,6 @@ static int list_seek_past_tail(struct wcs_list *list, const unsigned char *segme
 
 /* ---- The row found ----------------------------------------------------------------------- */
 
-/* The bytes that the segment found has in common with another. */
-static size_t list_common(const struct wcs_list *list, const void *bytes, size_t len)
-{
-	const unsigned char *other = bytes;
-	size_t common = 0;
-
-	while (common < len && common < list->segment_len && list->segment[common] == other[common])
-		common++;
-	return common;
-}
-
-/* Whether a row is in the tail of the segment found: 1, 0 or an error. */
-static int list_has_tail(struct wcs_list *list)
-{
-	struct wcs_slice rest = {NULL, 0};
-	size_t len = list->segment_len;
-	int rc = list_seek(list, list->segment, len, list->delimiter + list->reverse);
-
-	if (rc == 0)
-		rc = list_take(list, &rest);
-	return rc <= 0 ? rc
-		       : rest.len > len && list_common(list, rest.data, len) == len &&
-				 ((const unsigned char *)rest.data)[len] == list->delimiter;
-}
-
-/* Whether there is a row P·segment of the segment found, forward: 1, 0 or an error. */
-static int list_has_row(struct wcs_list *list)
-{
-	struct wcs_slice rest = {NULL, 0};
-	size_t len = list->segment_len;
-	int rc;
-
-	if (len == 0 && !list->closed) /* that row is P */
-		return 0;
-	rc = list_seek(list, list->segment, len, LIST_NO_BYTE);
-	if (rc == 0)
-		rc = list_take(list, &rest);
-	return rc <= 0 ? rc : rest.len == len && list_common(list, rest.data, len) == len;
-}
-
-/* Whether the segment found, of a row P·segment or of one in its tail, was given for one of the
- * other kind: 1, 0 or an error. */
-static int list_gave(struct wcs_list *list)
-{
-	size_t len = list->segment_len;
-
-	if (!list->started || list_common(list, list->last, list->last_len) < len)
-		return 0;
-	if (list->last_len == len)
-		return 1;
-	if (list->last[len] > list->delimiter)
-		return 0;
-	list->probed = true;
-	return list->reverse ? list_has_tail(list) : list_has_row(list);
-}
-
 /* Whether the row found is P itself, which is no empty segment. */
 static bool list_is_parent(const struct wcs_list *list)
 {
@@ -234,56 +236,31 @@ static int list_take_segment(struct wcs_list *list)
 
 /* ---- Going on ---------------------------------------------------------------------------- */
 
-/* Finds the next segment by its first row, in reverse order by its last. 1: there is one; 0: the
- * end; or an error. */
+/* Finds the next segment at its first place. 1: there is one; 0: the end; or an error. */
 static int list_find(struct wcs_list *list)
 {
 	int rc;
 
 	while ((rc = list_take_segment(list)) > 0) {
+		struct wcs_slice segment = {list->segment, list->segment_len};
+
 		if (list_is_parent(list))
 			continue;
-		if (list->bare != list->reverse)
+		if (list->bare != list->reverse || !list_was_given(list, segment))
 			return 1;
-		rc = list_gave(list);
-		if (rc <= 0)
-			return rc < 0 ? rc : 1;
 		if (!list->bare)
-			rc = list_seek_past_tail(list, list->segment, list->segment_len);
-		else if (list->probed)
-			rc = list_seek_past_row(list, list->segment, list->segment_len);
-		list->probed = false;
+			rc = list_seek_past_tail(list, segment.data, segment.len);
 		if (rc < 0)
 			break;
 	}
 	return rc;
 }
 
-/* Goes on behind the child `after`, which stands at its row or at its tail, if it has rows. */
-static int list_pass_child(struct wcs_list *list)
-{
-	int tail, row = 0;
-
-	memcpy(list->segment, list->last, list->last_len);
-	list->segment_len = list->last_len;
-	tail = list_has_tail(list);
-	if (tail > 0 && !list->reverse)
-		row = list_has_row(list);
-	if (tail < 0 || row < 0)
-		return tail < 0 ? tail : row;
-	return tail && !row ? list_seek_past_tail(list, list->last, list->last_len)
-			    : list_seek_past_row(list, list->last, list->last_len);
-}
-
 static int list_go_on(struct wcs_list *list)
 {
 	if (list->from == LIST_TAIL)
 		return list_seek_past_tail(list, list->last, list->last_len);
-	if (list->from == LIST_CHILD)
-		return list_pass_child(list);
-	if (list->from == LIST_ROW && list->probed)
-		return list_seek_past_row(list, list->last, list->last_len);
-	return 0;
+	return list->from == LIST_ROW ? list_seek_past_row(list, list->last, list->last_len) : 0;
 }
 
 int wcs_list_next(struct wcs_list *list, struct wcs_slice *segment)
@@ -292,23 +269,25 @@ int wcs_list_next(struct wcs_list *list, struct wcs_slice *segment)
 
 	if (list->state <= 0)
 		return list->state;
+	if (list->found)
+		list_record(list, (struct wcs_slice){list->segment, list->segment_len},
+			    list->bare != list->reverse);
 	rc = list_go_on(list);
-	list->probed = false;
+	list->from = LIST_HERE;
 	if (rc == 0)
 		rc = list_find(list);
 	list->state = rc;
 	if (rc <= 0)
 		return rc;
-	list->from = list->bare ? LIST_ROW : LIST_TAIL;
-	memcpy(list->last, list->segment, list->segment_len);
-	list->last_len = list->segment_len;
-	list->started = true;
-	*segment = (struct wcs_slice){list->last, list->last_len};
+	list->found = true;
+	if (!list->bare)
+		list->from = LIST_TAIL;
+	*segment = (struct wcs_slice){list->segment, list->segment_len};
 	store_rows_read++;
 	return 1;
 }
 
 bool wcs_list_is_below(const struct wcs_list *list)
 {
-	return list->from == LIST_TAIL;
+	return !list->bare;
 }

@@ -373,6 +373,25 @@ check_eq "and in the middle of a listing" \
 	"p1041 p0005 p1041 p0005 p1041 p0005 p1041 p0005" "$(back 1500 1100 new 1040)"
 rm -r "$m/wide/back"
 
+# between CHANGE SEEK: the entries behind SEEK, in a directory of ab, ab!00 to ab!99 and ab#d, of which
+# 40 were read before CHANGE. A seek into the middle of a reply makes the listing resume by key.
+between() {
+	rm -rf "$m/wide/between" && mkdir -p "$m/wide/between"
+	(cd "$m/wide/between" && mkdir -p ab/d/f ab/f && [ "$1" = put ] || : >ab/f/q
+		: >ab/d/f/q && seq -f 'ab!%02g/f' 0 99 | xargs mkdir -p && seq -f 'ab!%02g/f/q' 0 99 | xargs touch
+	)
+	perl -e '
+		chdir $ARGV[0] or die; opendir my $d, "." or die; my %after;
+		for (1 .. 40) { my $x = readdir $d; $after{$x} = telldir $d }
+		if ($ARGV[1] eq "rm") { unlink "ab/f/q" or die } else { open my $f, ">", "ab/f/q" or die; close $f }
+		seekdir $d, $after{$ARGV[2]}; my @rest = readdir $d;
+		print scalar(@rest), " entries, ", scalar(grep { $_ eq "ab" } @rest), " ab"' "$m/wide/between" "$@"
+}
+check_eq "behind a row that was removed its neighbours follow" "100 entries, 0 ab" "$(between rm ab)"
+check_eq "and behind those it does not come again" "89 entries, 0 ab" "$(between rm 'ab!10')"
+check_eq "a directory that gets a row is not missed" "90 entries, 1 ab" "$(between put 'ab!10')"
+rm -r "$m/wide/between"
+
 # ---- Removed -----------------------------------------------------------------------------------
 
 mkdir -p "$m/wide/busy/f"

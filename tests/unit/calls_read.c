@@ -83,7 +83,8 @@ static int run_reverse(struct calls *calls)
 
 static int run_list(struct calls *calls)
 {
-	struct wcs_slice after = suite_text("1"), segment;
+	struct wcs_list_child after = {.segment = suite_text("1")};
+	struct wcs_slice segment;
 	struct wcs_list *list;
 	int rc = wcs_list_open(calls->suite.table, suite_text("t#"), &after, NULL, &list);
 

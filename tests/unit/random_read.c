@@ -129,12 +129,12 @@ void random_walk(struct random_run *run)
 void random_list(struct random_run *run)
 {
 	struct wcs_slice prefix;
-	struct wcs_slice after;
+	struct wcs_list_child after = {.below = false};
 	bool from_start = random_below(run, 2) == 0, reverse = random_below(run, 2) == 0;
 
 	random_say(run, " list reverse=%d", reverse);
 	prefix = random_bytes(run, 0, 2);
-	after = random_bytes(run, 0, 2);
+	after.segment = random_bytes(run, 0, 2);
 	random_say(run, from_start ? " all" : " after");
 	random_compare(
 		run, suite_list(run->suites[0].table, prefix, from_start ? NULL : &after, reverse),

@@ -419,8 +419,8 @@ struct wcs_chain *suite_reverse(struct wcs_table *table, bool reverse)
 	return chain;
 }
 
-char *suite_list(struct wcs_table *table, struct wcs_slice prefix, const struct wcs_slice *after,
-		 bool reverse)
+char *suite_list(struct wcs_table *table, struct wcs_slice prefix,
+		 const struct wcs_list_child *after, bool reverse)
 {
 	struct wcs_list *list;
 	struct wcs_slice segment;

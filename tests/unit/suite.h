@@ -193,8 +193,8 @@ void suite_expect_scan(struct wcs_table *table, const struct wcs_range *range,
 /* A chain that reverses the order of rows, or none; wcs_chain_free frees it. */
 struct wcs_chain *suite_reverse(struct wcs_table *table, bool reverse);
 /* The segments below prefix, each followed by a space. The caller frees it. */
-char *suite_list(struct wcs_table *table, struct wcs_slice prefix, const struct wcs_slice *after,
-		 bool reverse);
+char *suite_list(struct wcs_table *table, struct wcs_slice prefix,
+		 const struct wcs_list_child *after, bool reverse);
 /* A cell's value as text, "-" where there is none. The caller frees it. */
 char *suite_value(struct wcs_table *table, const char *row, const char *family,
 		  const char *qualifier, int64_t ts);

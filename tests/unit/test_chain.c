@@ -433,8 +433,9 @@ static char *model_children(const struct listing *list, const char *within)
 static char *store_children(struct wcs_table *table, const char *within, struct wcs_chain *chain)
 {
 	struct wcs_list *list = NULL;
-	struct wcs_slice segment, last;
-	char prefix[16] = "", after[16], *text = NULL;
+	struct wcs_list_child last = {.below = false};
+	struct wcs_slice segment;
+	char prefix[16] = "", after[16], before[64], *text = NULL;
 	bool started = false;
 	size_t len;
 	FILE *to = open_memstream(&text, &len);
@@ -443,13 +444,16 @@ static char *store_children(struct wcs_table *table, const char *within, struct 
 		snprintf(prefix, sizeof(prefix), "%s#", within);
 	for (int given = 0;; given++) {
 		if (list == NULL) {
-			last = suite_text(after);
 			SUITE_OK(wcs_list_open(table, suite_text(prefix), started ? &last : NULL,
 					       chain, &list));
 		}
 		if (wcs_list_next(list, &segment) != 1)
 			break;
 		copy_text(after, segment);
+		last = (struct wcs_list_child){suite_text(after), wcs_list_is_below(list),
+					       wcs_list_given(list, segment)};
+		ck_assert_uint_le(last.given.len, sizeof(before));
+		last.given.data = memcpy(before, last.given.data, last.given.len);
 		started = true;
 		fprintf(to, "%s ", after);
 		if (given % 3 == 2) { /* now and then another resumes */

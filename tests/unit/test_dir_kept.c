@@ -8,7 +8,8 @@
 enum { STEPS = 300, STRIDE = 900, LEN_MAX = 40, CHILDREN = 20000, GIVEN = STEPS * STRIDE };
 
 /* The child at a place: told by it and by how often that was changed. */
-static struct wcs_slice child_of(unsigned place, unsigned changed, char *buf, enum node_kind *kind)
+static struct wcs_list_child child_at(unsigned place, unsigned changed, char *buf,
+				      enum node_kind *kind)
 {
 	size_t len = sizeof(place) + sizeof(changed) + place % (LEN_MAX / 2);
 
@@ -16,7 +17,7 @@ static struct wcs_slice child_of(unsigned place, unsigned changed, char *buf, en
 	memcpy(buf, &place, sizeof(place));
 	memcpy(buf + sizeof(place), &changed, sizeof(changed));
 	*kind = place % 3 == 0 ? NODE_PREFIX : place % 3 == 1 ? NODE_FAMILY : NODE_CHUNK;
-	return (struct wcs_slice){buf, len};
+	return (struct wcs_list_child){{buf, len}, place % 5 == 0, {buf, place % 4}};
 }
 
 /* Gives the child at a place behind an offset: its own. */
@@ -24,10 +25,10 @@ static off_t give(struct dir_kept *kept, off_t offset, unsigned place, unsigned 
 {
 	char buf[LEN_MAX];
 	enum node_kind kind;
-	struct wcs_slice bytes = child_of(place, changed, buf, &kind);
-	off_t next = dir_kept_next(kept, offset, kind, bytes);
+	struct wcs_list_child child = child_at(place, changed, buf, &kind);
+	off_t next = dir_kept_next(kept, offset, kind, &child);
 
-	if (dir_kept_add(kept, next, kind, bytes) != 0)
+	if (dir_kept_add(kept, next, kind, &child) != 0)
 		ck_abort_msg("no memory");
 	return next;
 }
@@ -37,12 +38,13 @@ static bool find(const struct dir_kept *kept, off_t offset, unsigned place, unsi
 {
 	char buf[LEN_MAX];
 	enum node_kind kind, found_kind;
-	struct wcs_slice bytes = child_of(place, changed, buf, &kind), found;
+	struct wcs_list_child child = child_at(place, changed, buf, &kind), found;
 
 	if (!dir_kept_find(kept, offset, &found_kind, &found))
 		return false;
-	if (found_kind != kind || found.len != bytes.len ||
-	    memcmp(found.data, bytes.data, bytes.len) != 0)
+	if (found_kind != kind || found.below != child.below ||
+	    wcs_slice_compare(found.segment, child.segment) != 0 ||
+	    wcs_slice_compare(found.given, child.given) != 0)
 		ck_abort_msg("another child is before %lld", (long long)offset);
 	return true;
 }

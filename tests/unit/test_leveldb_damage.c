@@ -157,7 +157,8 @@ ENGINE_TEST(test_damaged_block, 60)
 	for (int from = 0; from < 600; from += 20) {
 		snprintf(row, sizeof(row), "r%03d", from);
 		next = from + 1;
-		SUITE_OK(wcs_list_open(table, suite_text(""), &(struct wcs_slice){row, 4}, NULL,
+		SUITE_OK(wcs_list_open(table, suite_text(""),
+				       &(struct wcs_list_child){{row, 4}, .below = false}, NULL,
 				       &list));
 		while ((rc = wcs_list_next(list, &segment)) == 1) {
 			char name[16];

@@ -11,8 +11,21 @@ static void list_put(struct wcs_table *table, struct wcs_slice key)
 	suite_put(table, key, "f", suite_text("q"), 1, suite_text("v"));
 }
 
+/* Puts, or deletes, the rows whose keys stand in the text with blanks between them. */
+static void list_change_all(struct wcs_table *table, const char *keys, bool put)
+{
+	char text[64], *rest = text, *key;
+
+	snprintf(text, sizeof(text), "%s", keys);
+	while ((key = strsep(&rest, " ")) != NULL && key[0] != 0)
+		if (put)
+			list_put(table, suite_text(key));
+		else
+			suite_delete_row(table, key);
+}
+
 static void list_expect(struct wcs_table *table, struct wcs_slice prefix,
-			const struct wcs_slice *after, const char *expected)
+			const struct wcs_list_child *after, const char *expected)
 {
 	char *text = suite_list(table, prefix, after, false);
 
@@ -25,7 +38,7 @@ SUITE_STORES(test_list_by_example, 10)
 {
 	static const char *const keys[] = {"ab",  "ab!c", "ab#c", "ab#d#e", "ab#d#f", "ab##",  "ac",
 					   "ac#", "#",	  "#x",	  "x##y",   "z#z",    "\xff#1"};
-	struct wcs_slice after = SUITE_BYTES("ab");
+	struct wcs_list_child after = {.segment = SUITE_BYTES("ab")};
 
 	list_expect(s->table, suite_text(""), NULL, "");
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
@@ -49,8 +62,8 @@ SUITE_STORES(test_list_by_example, 10)
  * whose key is the lesser one; once there is a row "ab", before it. */
 SUITE_STORES(test_segment_at_its_first_row, 10)
 {
-	struct wcs_slice after = SUITE_BYTES("ab");
-	struct wcs_slice shorter = SUITE_BYTES("a");
+	struct wcs_list_child after = {.segment = SUITE_BYTES("ab"), .below = true};
+	struct wcs_list_child shorter = {.segment = SUITE_BYTES("a"), .below = true};
 
 	list_put(s->table, suite_text("ab!c"));
 	list_put(s->table, suite_text("ab#c"));
@@ -63,9 +76,59 @@ SUITE_STORES(test_segment_at_its_first_row, 10)
 	list_expect(s->table, suite_text(""), &shorter, "ab!c ab ");
 	list_put(s->table, suite_text("ab"));
 	list_put(s->table, suite_text("a"));
+	after.below = shorter.below = false;
 	list_expect(s->table, suite_text(""), NULL, "a a!! a! a\" ab ab!c ");
 	list_expect(s->table, suite_text(""), &after, "ab!c ");
 	list_expect(s->table, suite_text(""), &shorter, "a!! a! a\" ab ab!c ");
+}
+
+/* ---- Rows that change before a list resumes ---------------------------------------------- */
+
+SUITE_CONTRACT("store.h, Reading: wcs_list_open")
+SUITE_STORES(test_list_resumes_after_changes, 20)
+{
+	static const struct {
+		bool reverse;
+		const char *rows, *after, *deleted, *put, *expected;
+	} cases[] = {
+		/* the row at which the last child stood */
+		{false, "ab ab!1 ab!2 ab#d", "ab", "ab", "", "ab!1 ab!2 "},
+		{false, "ab ab!1 ab!2 ab#d e", "ab", "ab ab!1 ab#d", "", "ab!2 e "},
+		{false, "ab!1 ab#d e", "ab", "", "ab ab!3", "e "},
+		/* that of a child before it, which was given and is not given again */
+		{false, "ab ab!1 ab!2 ab#d", "ab!1", "ab", "", "ab!2 "},
+		{false, "a a! a!! a!#x a#x b", "a!!", "a a!", "", "b "},
+		{false, "ab ab!1 ab!2", "ab!1", "ab", "ab#d", "ab!2 "},
+		/* or was not given yet */
+		{false, "ab!1 ab!2 ab#d", "ab!1", "", "ab", "ab!2 ab "},
+		{false, "ab!1 ab!2 ab#d", "ab!1", "ab#d", "ab ab#e", "ab!2 ab "},
+		/* in descending order, where a child stands at its tail */
+		{true, "ab ab!1 ab!2 ab#d", "ab", "ab#d", "", "ab!2 ab!1 "},
+		{true, "ab ab!1 ab!2 ab#d", "ab!2", "ab#d", "", "ab!1 "},
+		{true, "ab ab!1 ab!2", "ab!2", "", "ab#d", "ab!1 ab "},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct wcs_chain *chain = suite_reverse(s->table, cases[i].reverse);
+		struct wcs_list_child after;
+		struct wcs_slice segment;
+		struct wcs_list *list;
+
+		list_change_all(s->table, cases[i].rows, true);
+		SUITE_OK(wcs_list_open(s->table, suite_text(""), NULL, chain, &list));
+		do
+			ck_assert_int_eq(wcs_list_next(list, &segment), 1);
+		while (wcs_slice_compare(segment, suite_text(cases[i].after)) != 0);
+		after = (struct wcs_list_child){segment, wcs_list_is_below(list),
+						wcs_list_given(list, segment)};
+		list_change_all(s->table, cases[i].deleted, false);
+		list_change_all(s->table, cases[i].put, true);
+		suite_expect_text(suite_list(s->table, suite_text(""), &after, cases[i].reverse),
+				  cases[i].expected);
+		wcs_list_close(list);
+		wcs_chain_free(chain);
+		SUITE_OK(wcs_rows_drop(s->table, NULL));
+	}
 }
 
 /* ---- Both orders against a model --------------------------------------------------------- */
@@ -117,12 +180,23 @@ static void list_compare(struct wcs_table *table, struct wcs_slice prefix,
 			 const struct list_child *children, size_t count,
 			 const struct list_child *after, bool reverse)
 {
+	struct wcs_list_child resume = {.below = false};
 	struct wcs_slice segment;
 	struct wcs_chain *chain = suite_reverse(table, reverse);
-	struct wcs_list *list;
+	struct wcs_list *list, *first = NULL;
 
-	SUITE_OK(
-		wcs_list_open(table, prefix, after != NULL ? &after->segment : NULL, chain, &list));
+	/* A list that is one child further tells of the segments before the place. */
+	if (after != NULL) {
+		resume.segment = after->segment;
+		resume.below = after->row.len > prefix.len + after->segment.len;
+		SUITE_OK(wcs_list_open(table, prefix, NULL, chain, &first));
+		for (size_t i = 0; i < count && !list_is_behind(&children[i], after, reverse); i++)
+			ck_assert_int_eq(wcs_list_next(first, &segment), 1);
+		ck_assert_int_ge(wcs_list_next(first, &segment), 0);
+		resume.given = wcs_list_given(first, after->segment);
+	}
+	SUITE_OK(wcs_list_open(table, prefix, after != NULL ? &resume : NULL, chain, &list));
+	wcs_list_close(first);
 	for (size_t i = 0; i < count; i++)
 		if (list_is_behind(&children[i], after, reverse) &&
 		    (wcs_list_next(list, &segment) != 1 ||
@@ -259,7 +333,7 @@ SUITE_STORES(test_longest_keys, 10)
 	ck_assert_int_eq(wcs_slice_compare(segment, key), 0);
 	ck_assert_int_eq(wcs_list_next(list, &segment), 0);
 	wcs_list_close(list);
-	list_expect(s->table, suite_text(""), &key, "");
+	list_expect(s->table, suite_text(""), &(struct wcs_list_child){.segment = key}, "");
 	list_expect(s->table, shorter, NULL, "\\FF ");
 	list_expect(s->table, key, NULL, "");
 	SUITE_OK(wcs_key_get(s->table, key, &info));

@@ -43,6 +43,7 @@ SUITE_STORES(test_read_arguments, 10)
 	struct wcs_cell_info info;
 	struct wcs_key_info key;
 	struct wcs_value *value;
+	const struct wcs_list_child longer_child = {.segment = longer_row};
 	struct wcs_list *list;
 
 	ck_assert_int_eq(wcs_cell_get(s->table, empty, "f", q, 0, &info), -EINVAL);
@@ -61,7 +62,7 @@ SUITE_STORES(test_read_arguments, 10)
 	ck_assert_int_eq(wcs_key_get(s->table, longer_row, &key), -ENAMETOOLONG);
 	ck_assert_int_eq(wcs_key_get(s->table, missing, &key), -EINVAL);
 	ck_assert_int_eq(wcs_list_open(s->table, longer_row, NULL, NULL, &list), -ENAMETOOLONG);
-	ck_assert_int_eq(wcs_list_open(s->table, r, &longer_row, NULL, &list), -ENAMETOOLONG);
+	ck_assert_int_eq(wcs_list_open(s->table, r, &longer_child, NULL, &list), -ENAMETOOLONG);
 	ck_assert_int_eq(wcs_list_open(s->table, missing, NULL, NULL, &list), -EINVAL);
 	wcs_value_close(NULL);
 	wcs_scan_close(NULL);
