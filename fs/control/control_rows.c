@@ -123,8 +123,7 @@ static int rows_end(void *state, bool apply)
 
 	if (!apply)
 		wcs_import_cancel(rows->import);
-	if (rc != 0)
-		ask_unit(rows);
+	ask_unit(rows); /* before the close(2) returns */
 	if (rc != 0)
 		report(rows->fs, rows->node, NULL, fault.line, rc, "%s", fault.text);
 	keep_at_end(rows);
