@@ -132,8 +132,7 @@ static int pending_apply(struct lines *lines, size_t len)
 			    "the line holds a NUL byte");
 	else if (rc == 0 && lines->ended && !blanks)
 		rc = report(lines->fs, lines->node, NULL, lines->line, -EINVAL,
-			    "an object ended in this line; a newline stands between it and another "
-			    "one");
+			    "a second object in this line; put a newline between them");
 	else if (rc == 0 && !blanks)
 		rc = lines->text->apply(&at, text, text_len);
 	lines->ended |= lines->text->form == CONTROL_DOCUMENT && !blanks;
@@ -164,12 +163,14 @@ static int lines_write(void *state, const char *data, size_t len)
 static int lines_end(void *state, bool apply)
 {
 	struct lines *lines = state;
+	int rc = 0;
 
 	if (lines->len > 0 && apply)
-		return pending_apply(lines, lines->len);
-	if (lines->len > 0)
+		rc = pending_apply(lines, lines->len);
+	else if (lines->len > 0)
 		pending_drop(lines, lines->len);
-	return 0;
+	lines->ended = false; /* a close ends the line */
+	return rc;
 }
 
 static void lines_close(void *state)

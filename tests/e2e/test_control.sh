@@ -174,15 +174,18 @@ fail_with "nor of what stands behind" - 'No such file' stat "$m/behind"
 check "blanks behind it are none" bash -c "printf '{\"tables\":{\"blanks\":{}}} \n\t\r\n\n' >'$r/schema.json'"
 check "it is applied" rmdir "$m/blanks"
 
-# A line has one object, in whatever writes it comes: the pieces between ^, @ is a newline.
+# A line has one object, in whatever writes it comes: the pieces between ^, @ is a newline, + closes a copy
+# of the descriptor, which ends the line.
 while IFS='|' read -r file result text; do
 	mkdir "$m/doc"
 	for pieces in "$text" "${text//^/}"; do
 		check_eq "$file, written as $pieces" "$result" "$(call 'fd = os.open(q, os.O_WRONLY)
-for piece in a[1].split("^"):
-    write(fd, piece.replace("@", "\n").encode())
+for line in a[1].split("+"):
+    for piece in line.split("^"):
+        write(fd, piece.replace("@", "\n").encode())
+    close(os.dup(fd))
 close(fd)' "$m/$file" "$pieces")"
-		[ "$result" = ok ] || error "and errors says why" "$file:1: .*(text behind|in this line)"
+		[ "$result" = ok ] || error "and errors says why" "$file:1: .*(text behind|a second object in this line)"
 	done
 	rmdir "$m/doc"
 done <<'END'
@@ -192,6 +195,8 @@ doc/.design|EINVAL|{"segments":["a"]} ^}
 doc/.design|ok|{"segments":["a"]}^@{"segments":["b","c"]}@
 doc/.design|ok|{"segments":["a"]} @^@^{"segments":["b","c"]}
 doc/.design|ok|{"segments":^["a"]} ^ @^
+doc/.design|ok|{"segments":["a"]}+{"segments":["b","c"]}
+doc/.design|EINVAL|{"segments":["a"]} +{"segments":["b"]}^{"segments":["c"]}
 .rowfs/schema.json|EINVAL|{"tables":{"doc":{}}}^{"tables":{"doc":{}}}
 .rowfs/schema.json|ok|{"tables":{"doc":{}}}@^{"tables":{"doc":{}}}
 END
