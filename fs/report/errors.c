@@ -20,7 +20,8 @@ struct error {
 	char *text; /* formatted */
 	uint64_t number;
 	uid_t user;
-	bool other;	 /* neither root nor the owner */
+	bool other; /* neither root nor the owner */
+	bool remark;
 	unsigned before; /* older lines of the user */
 };
 
@@ -135,26 +136,29 @@ static char *line_format(int64_t now, const char *path, int line, const char *re
 	return strdup(text);
 }
 
-/* Does another line of the user need the place of one that is kept? *from: whose oldest one. Lock:
- * the errors'. */
-static bool lines_full(const struct errors *errors, uid_t user, bool other, uid_t *from)
+/* Does another line need the place of one that is kept? *from: whose oldest one, or with *remark
+ * whose oldest remark. Lock: the errors'. */
+static bool lines_full(const struct errors *errors, const struct error *line, uid_t *from,
+		       bool *remark)
 {
 	const struct error *most = NULL, *most_other = NULL;
-	size_t own = 0, others = 0;
+	size_t own = 0, remarks = 0, others = 0;
 
 	for (size_t i = 0; i < errors->kept; i++) {
 		const struct error *error = &errors->lines[i];
 
-		own += error->user == user;
+		own += error->user == line->user;
+		remarks += error->user == line->user && error->remark;
 		others += error->other;
 		if (!most || error->before > most->before)
 			most = error;
 		if (error->other && (!most_other || error->before > most_other->before))
 			most_other = error;
 	}
-	if (other && own == ERRORS_USER)
-		*from = user;
-	else if (other && others == ERRORS_OTHERS)
+	*remark = line->remark && remarks == ERRORS_REMARKS;
+	if (*remark || (line->other && own == ERRORS_USER))
+		*from = line->user;
+	else if (line->other && others == ERRORS_OTHERS)
 		*from = most_other->user;
 	else if (errors->kept == ERRORS_KEPT)
 		*from = most->user;
@@ -163,13 +167,14 @@ static bool lines_full(const struct errors *errors, uid_t user, bool other, uid_
 	return true;
 }
 
-/* Removes the oldest line of a user who has one. Returns its text. Lock: the errors'. */
-static char *lines_remove(struct errors *errors, uid_t user)
+/* Removes the oldest line, or the oldest remark, of a user who has one. Returns its text. Lock: the
+ * errors'. */
+static char *lines_remove(struct errors *errors, uid_t user, bool remark)
 {
 	struct error *at = errors->lines, *end = errors->lines + errors->kept;
 	char *text;
 
-	while (at->user != user)
+	while (at->user != user || (remark && !at->remark))
 		at++;
 	text = at->text;
 	memmove(at, at + 1, (size_t)(end - at - 1) * sizeof(*at));
@@ -180,19 +185,21 @@ static char *lines_remove(struct errors *errors, uid_t user)
 }
 
 static void lines_add(struct fs *fs, uid_t user, const char *path, int line, const char *reason,
-		      bool failed)
+		      bool remark)
 {
 	char *text = line_format(clock_now(), path, line, reason), *old = NULL;
 	struct errors *errors = fs->errors;
-	struct error error = {.text = text, .user = user, .other = share_is_other(fs, user)};
+	struct error error = {
+		.text = text, .user = user, .other = share_is_other(fs, user), .remark = remark};
 	struct errors_user *of;
+	bool from_remark;
 	uid_t from;
 
 	if (!text)
 		return;
 	pthread_mutex_lock(&errors->lock);
-	if (lines_full(errors, user, error.other, &from))
-		old = lines_remove(errors, from);
+	if (lines_full(errors, &error, &from, &from_remark))
+		old = lines_remove(errors, from, from_remark);
 	for (size_t i = 0; i < errors->kept; i++)
 		error.before += errors->lines[i].user == user;
 	of = user_get(errors, user, error.other);
@@ -201,19 +208,19 @@ static void lines_add(struct fs *fs, uid_t user, const char *path, int line, con
 	of->failed = strdup(path);
 	error.number = of->used;
 	errors->lines[errors->kept++] = error;
-	errors->count += failed;
+	errors->count += !remark;
 	pthread_mutex_unlock(&errors->lock);
 	free(old);
 }
 
 void errors_add(struct fs *fs, uid_t user, const char *path, int line, const char *reason)
 {
-	lines_add(fs, user, path, line, reason, true);
+	lines_add(fs, user, path, line, reason, false);
 }
 
 void errors_remark(struct fs *fs, uid_t user, const char *path, const char *text)
 {
-	lines_add(fs, user, path, 0, text, false);
+	lines_add(fs, user, path, 0, text, true);
 }
 
 void errors_miss(struct fs *fs, uid_t user, const char *path, const char *reason)

@@ -4,7 +4,9 @@
  *
  * Of the ERRORS_KEPT lines, users other than root and the owner have at most ERRORS_OTHERS
  * together, and each of them ERRORS_USER: a further one takes the place of an older line of these.
- * If there are ERRORS_KEPT lines, the oldest one of the user with the most is replaced.
+ * If there are ERRORS_KEPT lines, the oldest one of the user with the most is replaced. Of the
+ * lines of a user at most ERRORS_REMARKS are remarks; a further one replaces the user's oldest
+ * remark.
  *
  * Any thread.
  */
@@ -15,7 +17,7 @@
 
 #include "fs/fs.h"
 
-enum { ERRORS_KEPT = 1000, ERRORS_OTHERS = 750, ERRORS_USER = 250 };
+enum { ERRORS_KEPT = 1000, ERRORS_OTHERS = 750, ERRORS_USER = 250, ERRORS_REMARKS = 100 };
 
 struct errors *errors_new(void); /* NULL: no memory */
 void errors_free(struct errors *errors);
@@ -26,7 +28,7 @@ void errors_add(struct fs *fs, uid_t user, const char *path, int line, const cha
 /* Adds a line about a request that succeeded; errors_count does not count it. */
 void errors_remark(struct fs *fs, uid_t user, const char *path, const char *text);
 
-/* The user asked for that path in vain, which need not be a mistake. It is a line until the user's
+/* A lookup of the user did not find path. That need not be a mistake. It is a line until the user's
  * next error, next miss or errors_found, and none if the user's last error has the same path. */
 void errors_miss(struct fs *fs, uid_t user, const char *path, const char *reason);
 

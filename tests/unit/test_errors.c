@@ -166,6 +166,36 @@ SUITE_TEST(test_errors_of_many, 60)
 	errors_free(fs.errors);
 }
 
+/* Remarks take at most 100 lines of a user. */
+SUITE_TEST(test_remarks_leave_room_for_errors, 60)
+{
+	static const struct {
+		uid_t user;
+		unsigned kept;
+	} users[] = {{0, 1000}, {A, 250}};
+
+	for (size_t i = 0; i < sizeof(users) / sizeof(users[0]); i++) {
+		struct fs fs = {.errors = errors_new()};
+		struct model model = {.count = 0};
+		char path[32];
+
+		for (unsigned number = 1; number <= 2100; number++) {
+			snprintf(path, sizeof(path), "%u/%u", users[i].user, number);
+			if (number <= 1000)
+				errors_add(&fs, users[i].user, path, 0, "failed");
+			else
+				errors_remark(&fs, users[i].user, path, "failed");
+			if (number > 1100 - users[i].kept && (number <= 1000 || number > 2000)) {
+				model.lines[model.count].user = users[i].user;
+				model.lines[model.count++].number = number;
+			}
+		}
+		expect_lines(fs.errors, &model);
+		ck_assert_uint_eq(errors_count(fs.errors), 1000);
+		errors_free(fs.errors);
+	}
+}
+
 /* The paths of the lines are these. */
 static void expect_paths(struct errors *errors, const char *paths)
 {
