@@ -111,25 +111,43 @@ pid_t mounts_holder(const char *store)
 	return lock.l_type == F_UNLCK ? 0 : lock.l_pid;
 }
 
+enum { STATUS_MAX = 2048 };
+
+/* Reads /proc/PID/status; "" if there is no process. */
+static void mounts_status(pid_t process, char text[STATUS_MAX])
+{
+	ssize_t len = 0;
+	char path[32];
+	int fd = -1;
+
+	snprintf(path, sizeof(path), "/proc/%ld/status", (long)process);
+	if (process > 0)
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		len = read(fd, text, STATUS_MAX - 1);
+		close(fd);
+	}
+	text[len > 0 ? len : 0] = '\0';
+}
+
+bool mounts_serves(pid_t process)
+{
+	static const char name[] = "Name:\trowfs\n";
+	char text[STATUS_MAX];
+
+	mounts_status(process, text);
+	return strncmp(text, name, sizeof(name) - 1) == 0;
+}
+
 /* The first thread of a killed process is a zombie until all others have ended; before, SIGKILL is
  * pending (bit 8). */
 bool mounts_dying(pid_t process)
 {
-	char path[32], text[2048];
+	char text[STATUS_MAX];
 	unsigned long long own = 0, shared = 0;
 	const char *at;
-	ssize_t len;
-	int fd;
 
-	if (process <= 0)
-		return false;
-	snprintf(path, sizeof(path), "/proc/%ld/status", (long)process);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	len = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[len > 0 ? len : 0] = '\0';
+	mounts_status(process, text);
 	at = strstr(text, "\nSigPnd:");
 	if (at)
 		sscanf(at, " SigPnd: %llx ShdPnd: %llx", &own, &shared);

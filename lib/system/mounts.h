@@ -43,6 +43,10 @@ char *mounts_place(const char *store, bool (*answers)(const char *place));
 /* The process that has the store open; 0: none; -1: unknown, because the store is unreadable. */
 pid_t mounts_holder(const char *store);
 
+/* Is the process a rowfs, which serves a mount of the store that it has open? False: unknown, too.
+ */
+bool mounts_serves(pid_t process);
+
 /* Was the process killed, although threads of it may be left? False if there is none. */
 bool mounts_dying(pid_t process);
 

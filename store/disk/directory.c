@@ -212,10 +212,10 @@ static int directory_find(const char *path, struct directory *directory, bool da
 	return directory_look(directory, path, damaged, fault);
 }
 
-/* pid 0: not known. */
+/* pid 0: not known. If the process is another program, a mount of the store is a dead one. */
 static int directory_busy(const struct directory *directory, pid_t pid, struct wcs_fault *fault)
 {
-	char *place = pid > 0 ? mounts_place(directory->path, NULL) : NULL;
+	char *place = mounts_serves(pid) ? mounts_place(directory->path, NULL) : NULL;
 
 	if (place) {
 		wcs_fault_set(

@@ -133,7 +133,7 @@ version=$("$rowfs" --version | cut -d ' ' -f 2)
 check_eq "--status lists both: store, mountpoint, process, version" \
 	"$(printf "$TMP/%s\t$TMP/%s\t%s\t$version\n" 'other#1' n "$(server)" s m "$pid")" "$(ours)"
 kill -STOP "$pid"
-check_eq "of one that does not answer no version, and it does not wait for that" "$TMP/s	$TMP/m	$pid	?" "$(ours | grep "/s	")"
+check_eq "of one that does not answer no version" "$TMP/s	$TMP/m	$pid	?" "$(ours | grep "/s	")"
 kill -CONT "$pid"
 check "is unmounted" within fusermount3 -u n
 yields "fusermount3 -u, behind which --status lists none" "" 'ours' unmount m
@@ -222,6 +222,13 @@ for place in second links/first second/; do
 	unmount m
 done
 rm -r links second
+run s m
+pid=$(server)
+kill -KILL "$pid"
+check "a dead mount is left" within ended "$pid"
+fail_with "another program that has its store is told to end, not to be unmounted there" 1 \
+	'/s: in use by process [0-9]+; unmount it or end that program$' held "$rowfs" s n
+fusermount3 -u m
 run s m
 pid=$(server)
 kill -STOP "$pid"
