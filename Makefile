@@ -5,6 +5,7 @@
 #   make V=1                   prints the commands
 #   make WERROR=1              warnings are errors (so they are with CI=true in the environment)
 #   make BUILD=DIR             another directory for what is built (default: build)
+#   make LEVELDB=shared BUILD=DIR  with LevelDB's shared library (docs/recovery.md has the losses)
 #   make SANITIZE=1 BUILD=DIR  the same programs with AddressSanitizer and UndefinedBehaviorSanitizer
 #   make SANITIZE=thread BUILD=DIR  and with ThreadSanitizer
 
@@ -37,14 +38,11 @@ CHECK_LIBS     = $(shell $(PKG_CONFIG) --libs check)
 # What fuzz_json compares with.
 JANSSON_CFLAGS = $(shell $(PKG_CONFIG) --cflags jansson)
 JANSSON_LIBS   = $(shell $(PKG_CONFIG) --libs jansson)
-# Debian's LevelDB comes without a .pc file. Its shared library does not have what keeps it from mapping
-# tables (store/leveldb/engine.c). ThreadSanitizer has to tell LevelDB's code, which it cannot see into, from
-# ours.
-LEVELDB        = $(if $(filter thread,$(SANITIZE)),-lleveldb,-l:libleveldb.a)
-# What store/leveldb/files/guard.c puts in the place of LevelDB's own.
-GUARDED        = _ZN7leveldb5BlockC1ERKNS_13BlockContentsE _ZN7leveldb11GetVarint64EPNS_5SliceEPm __assert_fail \
-		 leveldb_iter_seek _ZN7leveldb16NewErrorIteratorERKNS_6StatusE
-LEVELDB_LIBS   = $(GUARDED:%=-Wl,--wrap=%) $(LEVELDB) -lsnappy -lstdc++
+# static or shared: Debian's LevelDB has no .pc file. ThreadSanitizer has to tell LevelDB's code, which it cannot see
+# into, from ours.
+LEVELDB       ?= $(if $(filter thread,$(SANITIZE)),shared,static)
+LEVELDB_LIB    = $(if $(filter shared,$(LEVELDB)),-lleveldb,-l:libleveldb.a)
+LEVELDB_LIBS   = $(LEVELDB_LIB) -lsnappy -lstdc++
 STORE_LIBS     = $(LEVELDB_LIBS) $(PCRE2_LIBS) -lpthread -lm
 
 # ---- Flags ---------------------------------------------------------------------------------
@@ -54,7 +52,7 @@ ifneq ($(filter 1 true,$(WERROR) $(CI)),)
 WARNINGS += -Werror
 endif
 
-BASE_CPPFLAGS := -D_GNU_SOURCE -DROWFS_VERSION=\"$(VERSION)\" -I.
+BASE_CPPFLAGS := -D_GNU_SOURCE -DROWFS_VERSION=\"$(VERSION)\" -I. $(if $(filter shared,$(LEVELDB)),-DLDB_SHARED)
 # Hardening that the compiler has for this machine. It goes without -ftrivial-auto-var-init=zero, since functions have up
 # to 49 KiB of buffers for names and with all of them cleared a listing costs twice the processor time; and, by the time that
 # .rows of 100,000 rows takes, without _FORTIFY_SOURCE=3 (10 % more) and -fstack-clash-protection (3 to 4 % more).
@@ -167,12 +165,19 @@ $(OBJ)/tests/e2e/%.o: EXTRA = $(FUSE_CFLAGS)
 # The page's templates are in the program.
 $(OBJ)/fs/keyvis/html.o: $(wildcard fs/keyvis/page.*)
 
-$(OBJ)/libraries: Makefile
+# The names by which LevelDB's own functions are replaced or called: a library that lacks one, as of another compiler or
+# for another processor, would be linked all the same.
+REPLACED = $(if $(filter shared,$(LEVELDB)),,$(shell grep -o '_Z[N][0-9A-Za-z_]*' store/leveldb/core/replace.c))
+
+$(OBJ)/libraries: Makefile store/leveldb/core/replace.c
 	@mkdir -p $(@D)
 	@{ $(PKG_CONFIG) --exists --print-errors fuse3 libpcre2-8 && \
 		printf '%s\n' '#include <leveldb/c.h>' 'int main(void) { return 0; }' | \
 		$(CC) $(CPPFLAGS) $(CFLAGS) -x c - -x none $(LDFLAGS) $(LEVELDB_LIBS) -o $@; } || { \
 		echo 'make: a compiler or a library is missing, see above: "make deps" installs them' >&2; exit 1; }
+	@library="$$($(CC) -print-file-name=libleveldb.a)"; for name in $(REPLACED); do \
+		nm "$$library" 2>/dev/null | grep -q " T $$name$$" || { rm -f $@; echo "make: $$library has no $$name:" \
+		'rowfs could not replace it; "make LEVELDB=shared" builds without (docs/recovery.md)' >&2; exit 1; }; done
 
 $(OBJ)/%.o: %.c Makefile | $(OBJ)/libraries
 	@mkdir -p $(@D)
@@ -196,7 +201,7 @@ $(MKFS_PROGRAMS): $$(call objects,$$(call main_source,$$@)) $(call objects,$(MKF
 # The test that has allocations fail replaces what allocates, in its own objects and the store's, not in
 # LevelDB's.
 $(BUILD)/unit/test_store_alloc: $(call objects,$(ALLOC)) | $(BUILD)/libleveldb_apart.a
-$(BUILD)/unit/test_store_alloc: LEVELDB = $(BUILD)/libleveldb_apart.a
+$(BUILD)/unit/test_store_alloc: LEVELDB_LIB = $(BUILD)/libleveldb_apart.a
 $(BUILD)/unit/test_store_alloc: BASE_LDFLAGS += $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc \
 	reallocarray free strdup strndup asprintf vasprintf __asprintf_chk __vasprintf_chk open_memstream)
 

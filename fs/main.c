@@ -46,6 +46,9 @@ static int ready_fd = -1;
 static const char *confined; /* the dropped privileges, in words */
 static int none_fd = -1;     /* replaces 0 to 2 in the background; open while ready_fd is */
 
+/* Has the mount; NULL: there is none, or another program made it. */
+static const struct mounter *_Atomic mounted;
+
 static int say(const char *what, const char *why)
 {
 	message("rowfs", "%s: %s", what, why);
@@ -73,6 +76,14 @@ static void on_ready(struct fs *fs)
 		ready_fd = -1;
 	}
 	fs_log(NULL, WCS_LOG_INFO, confined);
+}
+
+/* The engine ends the process: nothing serves the mount any more. */
+static void on_fatal(const char *why)
+{
+	if (mounted)
+		mounter_leave(mounted);
+	fs_log(NULL, WCS_LOG_ERROR, why);
 }
 
 static struct fuse_session *session_new(const struct options *options, struct fs *fs)
@@ -105,10 +116,11 @@ static void end_notices(struct fs *fs)
 
 static int serve(struct fs *fs, struct mounter *mounter, const char *path)
 {
-	bool mounted = mountpoint_fd(path) >= 0;
+	bool given = mountpoint_fd(path) >= 0;
 	int rc;
 
-	rc = mounted ? fuse_session_mount(fs->session, path) : mounter_mount(mounter, fs->session);
+	mounted = given ? NULL : mounter;
+	rc = given ? fuse_session_mount(fs->session, path) : mounter_mount(mounter, fs->session);
 	if (rc != 0)
 		return say(path, "could not be mounted");
 	rc = notices_start(fs);
@@ -119,7 +131,8 @@ static int serve(struct fs *fs, struct mounter *mounter, const char *path)
 	if (rc != 0) /* loop_run may fail before it could call this; a second call does nothing */
 		end_notices(fs);
 	locks_end(fs->locks);
-	if (!mounted && mounter_unmount(mounter, fs->session) != 0)
+	mounted = NULL;
+	if (!given && mounter_unmount(mounter, fs->session) != 0)
 		fs_log(NULL, WCS_LOG_ERROR,
 		       "could not be unmounted: the mounter or fusermount3 is missing, or the "
 		       "directory above was closed; umount unmounts it, as root");
@@ -134,6 +147,7 @@ static int open_store(const struct options *options, struct fs *fs)
 	struct wcs_options store = {.log = fs_log,
 				    .interrupted = fs_interrupted,
 				    .ends = fs_waits,
+				    .fatal = on_fatal,
 				    .cache_bytes = (size_t)options->cache << 20,
 				    .json_bytes = JSON_BYTES,
 				    .sync = options->sync,

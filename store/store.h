@@ -109,6 +109,10 @@ struct wcs_options {
 	 * `ends` is asked instead under a lock that these may need. NULL: never. */
 	bool (*interrupted)(void);
 	bool (*ends)(void);
+	/* Called, from any thread and also in a signal handler, before the engine ends the process
+	 * with exit code 1: forged files, or no memory. NULL: the line goes to standard error. Of
+	 * the process, as the last store opened says. */
+	void (*fatal)(const char *why);
 	size_t cache_bytes;  /* block cache; 0: the engine's default */
 	size_t json_bytes;   /* memory to read a line of row JSON, or a schema, in; of the process,
 			      * as the last store opened says; 0: any */

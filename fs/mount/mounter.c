@@ -290,6 +290,11 @@ int mounter_unmount(struct mounter *mounter, struct fuse_session *session)
 	return mounter_finish(mounter, MOUNTER_UNMOUNT);
 }
 
+void mounter_leave(const struct mounter *mounter)
+{
+	descriptors_send(mounter->fd, MOUNTER_UNMOUNT, -1);
+}
+
 void mounter_end(struct mounter *mounter)
 {
 	mounter_finish(mounter, MOUNTER_END);

@@ -44,6 +44,10 @@ int mounter_mount(const struct mounter *mounter, struct fuse_session *session);
  */
 int mounter_unmount(struct mounter *mounter, struct fuse_session *session);
 
+/* Has the mounter unmount, and does not wait: for a server that ends at once, from any thread, also
+ * in a signal handler. */
+void mounter_leave(const struct mounter *mounter);
+
 /* Ends the mounter, unless it has ended, and waits for it. An existing mount stays and is dead. */
 void mounter_end(struct mounter *mounter);
 

@@ -15,7 +15,6 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "store/disk/crc.h"
 #include "store/disk/directory.h"
 #include "store/leveldb/compaction/compaction.h"
 #include "store/leveldb/files/copy.h"
@@ -77,32 +76,6 @@ static int engine_path(const char *path, char **data, struct wcs_fault *fault)
 	return wcs_fault_set(fault, -ENOMEM, "no memory");
 }
 
-/* Neither in LevelDB's C interface nor in its shared library. Called before any other function of
- * LevelDB. */
-extern void
-engine_limit_maps(int limit) __asm__("_ZN7leveldb18EnvPosixTestHelper20SetReadOnlyMMapLimitEi")
-	__attribute__((weak));
-
-/* Makes LevelDB read tables with pread. From a mapped table a page that the disk cannot give, or
- * that is cut off, raises a signal, which ends the process; and everything that was read counts as
- * the process's memory. */
-static void engine_prepare(void)
-{
-	ldb_guard_start();
-	if (engine_limit_maps) /* NULL if the shared library is linked */
-		engine_limit_maps(0);
-}
-
-/* Replaces LevelDB's checksum function of the static library, which Debian builds without the
- * processor's instruction. Every byte that is written or read passes it several times. */
-uint32_t engine_checksum(uint32_t crc, const char *data,
-			 size_t len) __asm__("_ZN7leveldb6crc32c6ExtendEjPKcm");
-
-uint32_t engine_checksum(uint32_t crc, const char *data, size_t len)
-{
-	return wcs_crc_extend(crc, data, len);
-}
-
 static uint64_t engine_share(uint64_t total, uint64_t least, uint64_t most)
 {
 	uint64_t size = total / ENGINE_SHARE;
@@ -115,7 +88,6 @@ static uint64_t engine_share(uint64_t total, uint64_t least, uint64_t most)
  * therefore smaller on a small medium. */
 static struct ldb *engine_new(const struct wcs_options *options, const char *path)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct ldb *db = calloc(1, sizeof(*db));
 	uint64_t total = UINT64_MAX;
 	struct statvfs space;
@@ -126,7 +98,7 @@ static struct ldb *engine_new(const struct wcs_options *options, const char *pat
 		total = (uint64_t)space.f_blocks * space.f_frsize;
 	db->buffer_bytes = engine_share(total, ENGINE_BUFFER_LEAST, ENGINE_BUFFER_MOST);
 	db->table_bytes = engine_share(total, ENGINE_TABLE_LEAST, ENGINE_TABLE_MOST);
-	pthread_once(&once, engine_prepare);
+	ldb_replace_start(options ? options->fatal : NULL);
 	db->dir = -1;
 	db->options = options;
 	db->filter = leveldb_filterpolicy_create_bloom(ENGINE_BLOOM_BITS);
@@ -285,7 +257,7 @@ static int engine_start(struct ldb *db)
 	int rc;
 
 	/* LevelDB starts its thread, one for the process, when it first has work for it, and throws
-	 * if it cannot: guard.c then ends the process, better now than during a write. */
+	 * if it cannot: replace.c then ends the process, better now than during a write. */
 	if (!atomic_exchange(&background, true))
 		ldb_manual_flush(db);
 	rc = ldb_space_start(db);

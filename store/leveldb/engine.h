@@ -147,12 +147,15 @@ int ldb_engine_open_raw(const char *data, bool create, const struct wcs_options 
 			struct ldb **db, struct wcs_fault *fault);
 void ldb_engine_close_raw(struct ldb *db);
 
-/* ---- guard.c ---- */
-/* Makes the process print a line and exit, without a signal, if LevelDB throws an exception. */
-void ldb_guard_start(void);
-/* A number that changes with each iterator that LevelDB makes on this thread for an error; where
- * LevelDB is a shared library, with each call. */
-unsigned int ldb_guard_errors(void);
+/* ---- core/replace.c ---- */
+/* Takes a line, without newline, before the process ends. */
+typedef void (*ldb_replace_fatal)(const char *why);
+/* Makes LevelDB read tables without mapping them, and end the process, where it must, by
+ * ldb_replace_exit. Called before any other function of LevelDB. fatal may be NULL: the line is
+ * printed, unless an earlier call gave one. */
+void ldb_replace_start(ldb_replace_fatal fatal);
+/* Ends the process with a line and exit code 1. */
+_Noreturn void ldb_replace_exit(const char *why);
 
 /* ---- db.c: reads, errors, parts of batches ---- */
 bool ldb_db_failed(void *db);
@@ -239,19 +242,40 @@ bool ldb_commit_busy(void *db);
 /* The counter of deletes in the column of a cell's key; columns may share one. */
 _Atomic uint64_t *ldb_commit_deletes(struct ldb *db, const void *key, size_t len);
 
+static inline const unsigned char *ldb_iter_key(leveldb_iterator_t *iter, size_t *len)
+{
+	return (const unsigned char *)leveldb_iter_key(iter, len);
+}
+
+/* Moves to the first key >= the given one. False: the iterator is at a key before that, as the keys
+ * of a table are not in order. A reader that goes on by seeks would then never end. */
+static inline bool ldb_iter_finds(leveldb_iterator_t *iter, const void *key, size_t len)
+{
+	struct wcs_slice found;
+
+	leveldb_iter_seek(iter, key, len);
+	if (!leveldb_iter_valid(iter))
+		return true;
+	found.data = ldb_iter_key(iter, &found.len);
+	return wcs_slice_compare(found, (struct wcs_slice){key, len}) >= 0;
+}
+
+/* Moves to the first key >= the given one, or ends the process: writers must not delete keys before
+ * it. Readers use a cursor, or ldb_iter_finds. */
+static inline void ldb_iter_seek_bytes(leveldb_iterator_t *iter, const void *key, size_t len)
+{
+	if (!ldb_iter_finds(iter, key, len))
+		ldb_replace_exit("keys are not in order");
+}
+
 static inline void ldb_iter_seek(leveldb_iterator_t *iter, const struct ldb_key *key)
 {
-	leveldb_iter_seek(iter, (const char *)key->data, key->len);
+	ldb_iter_seek_bytes(iter, key->data, key->len);
 }
 
 static inline void ldb_iter_seek_id(leveldb_iterator_t *iter, struct ldb_id_key key)
 {
-	leveldb_iter_seek(iter, (const char *)key.data, key.len);
-}
-
-static inline const unsigned char *ldb_iter_key(leveldb_iterator_t *iter, size_t *len)
-{
-	return (const unsigned char *)leveldb_iter_key(iter, len);
+	ldb_iter_seek_bytes(iter, key.data, key.len);
 }
 
 /* Whether the iterator is at a key that starts with prefix. */

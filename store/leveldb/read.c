@@ -61,14 +61,26 @@ static int read_exact(struct ldb *db, struct ldb_key *key, int64_t ts, struct re
 	return 0;
 }
 
+/* Moves to the first key >= the given one that is not erased. -EIO, logged: keys are not in order.
+ */
+static int read_seek(struct ldb *db, leveldb_iterator_t *iter, const struct ldb_key *key,
+		     const struct ldb_erased *erased)
+{
+	if (!ldb_iter_finds(iter, key->data, key->len))
+		return ldb_db_damaged(db, "the order of keys");
+	ldb_erased_pass(erased, iter);
+	return 0;
+}
+
 static int read_newest(struct ldb *db, const struct ldb_key *key, struct read_found *found)
 {
 	bool within;
 	int rc;
 
 	found->iter = ldb_db_iterate_cells(db, &found->erased);
-	ldb_iter_seek(found->iter, key);
-	ldb_erased_pass(found->erased, found->iter);
+	rc = read_seek(db, found->iter, key, found->erased);
+	if (rc)
+		return rc;
 	within = ldb_iter_within(found->iter, key);
 	/* Asked also if a cell was found: a newer one may be in a block that could not be read. */
 	rc = ldb_db_iter_error(db, found->iter);
@@ -94,9 +106,8 @@ static int read_seen(struct ldb *db, const struct wcs_view *view, const struct w
 	if (rank > 1 && !wcs_view_hides(view, wcs_view_expiry(gc, 1, found->ts)) &&
 	    wcs_view_hides(view, wcs_view_expiry(gc, last, found->ts))) {
 		iter = ldb_db_iterate_cells(db, &erased);
-		ldb_iter_seek(iter, column);
-		ldb_erased_pass(erased, iter);
-		for (rank = 1; rank < last && ldb_iter_within(iter, column); rank++) {
+		rc = read_seek(db, iter, column, erased);
+		for (rank = 1; !rc && rank < last && ldb_iter_within(iter, column); rank++) {
 			rc = ldb_iter_ts(db, iter, column->len, &newer);
 			if (rc || newer <= found->ts)
 				break;
@@ -212,8 +223,10 @@ int ldb_read_open(void *engine, const struct wcs_view *view, const struct wcs_ad
 static int read_starts(struct ldb *db, leveldb_iterator_t *iter, const struct ldb_erased *erased,
 		       const struct ldb_key *prefix, bool *starts)
 {
-	ldb_iter_seek(iter, prefix);
-	ldb_erased_pass(erased, iter);
+	int rc = read_seek(db, iter, prefix, erased);
+
+	if (rc)
+		return rc;
 	*starts = ldb_iter_within(iter, prefix);
 	return *starts ? 0 : ldb_db_iter_error(db, iter);
 }

@@ -432,7 +432,6 @@ static void scan_give(struct scan *scan, struct wcs_cell *cell)
 static int ldb_scan_next(struct wcs_scan *base, struct wcs_cell *cell)
 {
 	struct scan *scan = (struct scan *)base;
-	unsigned int errors = ldb_guard_errors();
 	int rc = 0;
 
 	if (scan->state <= 0)
@@ -440,8 +439,7 @@ static int ldb_scan_next(struct wcs_scan *base, struct wcs_cell *cell)
 	scan->at_cell = false; /* the cell borrows from the iterator's position */
 	scan_leave(scan, scan->leave);
 	scan->state = scan_find(scan);
-	if (scan->state <= 0 || scan->differs == WCS_PART_ROW || errors != ldb_guard_errors())
-		rc = ldb_db_iter_error(scan->db, scan->cursor.iter);
+	rc = ldb_cursor_error(&scan->cursor);
 	if (!rc && scan->state > 0)
 		rc = ldb_cursor_cell(&scan->cursor, &scan->cell);
 	if (rc)

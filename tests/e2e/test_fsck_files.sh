@@ -155,8 +155,9 @@ unmount_store "$TMP/m"
 
 # ---- Forged content --------------------------------------------------------------------------
 
-# Checksums are right, and contents are such as LevelDB cannot survive. No program ends by a signal. A reader may read
-# on where LevelDB passes the place. AddressSanitizer ends it with 99 where new finds no memory.
+# Checksums are right, and contents are such as LevelDB cannot survive. No program ends by a signal: a reader gets an error,
+# or ends with 1. It may read on where LevelDB passes the place. AddressSanitizer ends it with 99 where new finds no memory,
+# or memory is left.
 use forge
 manifest=$(file 'MANIFEST-*') table=$(file '*.ldb')
 order="data/.*ldb: at 0: a block whose keys are not in order"
@@ -165,12 +166,12 @@ beyond="data/.*ldb: at [0-9]*: a block that reaches beyond the end"
 passes="data/.*ldb: at [0-9]*: a block that its index passes"
 used="data/.*log: at [0-9]*: a record before it has a sequence number that is too high, or was used"
 rows <<END
-a restart outside of the block | d table first data -8 00ffff7f | $order | reads=1 1225
-a restart outside of the index | d table first index -8 00ffff7f | $no_index | reads=1 all
+a restart outside of the block | d table first data -8 00ffff7f | $order | reads=0 1225
+a restart outside of the index | d table first index -8 00ffff7f | $no_index | reads=0 all
 a restart between entries | d table first data -8 03000000 | $order | reads=1 1225
 a restart between entries of the index | d table first index -8 03000000 | $no_index | reads=1 all
-no restart | d table first data -4 00000000 | $order | reads=1 1225
-no restart of the index | d table first index -4 00000000 | $no_index | reads=1 all
+no restart | d table first data -4 00000000 | $order | reads=0 1225
+no restart of the index | d table first index -4 00000000 | $no_index | reads=0 all
 restarts that do not fit | d table first data -4 00000010 | $order | reads=1 1225
 restarts of the index that do not fit | d table first index -4 00000010 | $no_index | reads=1 all
 an internal key under 8 bytes | d table first data 1 07 | $order | reads=1 1225
@@ -179,6 +180,8 @@ keys out of order | d table first data 3 ffffff | $order | reads=1 1225
 keys of the index out of order | d table first index 3 ffffff | $no_index | reads=1 all
 an entry whose bytes are 2^32 or more | d table first data 1 ffffffff0f | $order | reads=1 1225
 an entry of the index of 2^32 bytes or more | d table first index 1 ffffffff0f | $no_index | reads=1 all
+an entry whose bytes are 2^32 and 16 | d table first data 1 f0ffffff0f20 | $order | reads=99 1225
+an entry of the index of 2^32 bytes and 16 | d table first index 1 f0ffffff0f20 | $no_index | reads=99 all
 an index of 32 GiB | d table first size 34359738368 | $beyond | reads=99 all
 an index of 2^63 bytes | d table first size 9223372036854775808 | $beyond | reads=1 all
 an index of 2^64 - 5 bytes | d table first size 18446744073709551611 | $beyond | reads=1 all
@@ -206,6 +209,20 @@ a log with the number 2^64 - 1 | touch data/18446744073709551615.log | data/1844
 tables that overlap | ln data/$table data/000091.ldb; ln data/$table data/000092.ldb; d edit 3 93 7 1 91 S A Z 7 1 92 S A Z | $manifest: tables [0-9]*.ldb and [0-9]*.ldb of level 1 overlap | reads=1 refused all
 END
 
+# Such a store can be mounted: a read ends the mount, with a line, and no dead mount stays.
+case="a short key"
+fresh
+d table first data 1 07
+mount_store s mounted
+fail_with "$case: a read of a mount ends" 1 'connection abort|not connected' cat mounted/t/.rows
+status=0
+wait "$(mount_pid mounted)" || status=$?
+check_eq "$case: so does the server" 1 $status
+check "$case: which says why" \
+	grep -qE '^rowfs: error: LevelDB cannot go on: internal_key.*; fsck\.rowfs -n' "$(mount_log mounted)"
+check "$case: it is unmounted" timeout 60 bash -c 'while mountpoint -q mounted; do sleep 0.02; done'
+check_eq "$case: nothing dead is there" "" "$(ls mounted 2>&1)"
+lib_forget "$(realpath -ms mounted)"
 # ---- Directories where files belong ----------------------------------------------------------
 
 # A file of the engine's: a check ends there.

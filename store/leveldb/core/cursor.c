@@ -47,48 +47,66 @@ int ldb_cursor_cell(const struct ldb_cursor *cursor, struct ldb_cell *cell)
 
 /* ---- Forward ----------------------------------------------------------------------------- */
 
+/* Moves the iterator to the first key >= the given one. Keys that are not in order end the cursor.
+ */
+static bool cursor_find(struct ldb_cursor *cursor, const void *key, size_t len)
+{
+	static const unsigned char none;
+
+	cursor->at = NULL;
+	if (ldb_iter_finds(cursor->iter, key, len))
+		return true;
+	cursor->unsorted = true;
+	cursor->at = cursor->end = &none;
+	return false;
+}
+
 void ldb_cursor_seek(struct ldb_cursor *cursor, const struct ldb_key *target)
 {
-	cursor->at = NULL;
-	ldb_iter_seek(cursor->iter, target);
-	ldb_erased_pass(cursor->erased, cursor->iter);
+	if (cursor_find(cursor, target->data, target->len))
+		ldb_erased_pass(cursor->erased, cursor->iter);
 }
 
 bool ldb_cursor_skip(struct ldb_cursor *cursor, const struct ldb_key *target)
 {
-	if (!cursor->at) {
-		bool near = ldb_iter_skip(cursor->iter, target, CURSOR_STEPS);
+	bool kept = cursor->at;
 
-		ldb_erased_pass(cursor->erased, cursor->iter);
-		return near;
-	}
-	do
+	for (int steps = 0; kept || steps < CURSOR_STEPS; steps++) {
 		ldb_cursor_next(cursor);
-	while (ldb_cursor_before(cursor, target));
-	return true;
+		if (!ldb_cursor_before(cursor, target))
+			return true;
+	}
+	ldb_cursor_seek(cursor, target);
+	return false;
 }
 
 void ldb_cursor_skip_row(struct ldb_cursor *cursor, const struct ldb_key *target)
 {
 	if (cursor->seeks > 0) {
 		cursor->seeks--;
-		ldb_iter_seek(cursor->iter, target);
-		ldb_erased_pass(cursor->erased, cursor->iter);
+		ldb_cursor_seek(cursor, target);
 	} else if (!ldb_cursor_skip(cursor, target)) {
 		cursor->seeks = CURSOR_RETRY;
 	}
 }
 
+int ldb_cursor_error(struct ldb_cursor *cursor)
+{
+	return cursor->unsorted ? ldb_db_damaged(cursor->db, "the order of keys")
+				: ldb_db_iter_error(cursor->db, cursor->iter);
+}
+
 /* ---- Back -------------------------------------------------------------------------------- */
 
 /* Puts the iterator at the last key before the given one. */
-static void cursor_seek_before(leveldb_iterator_t *iter, const void *key, size_t len)
+static void cursor_seek_before(struct ldb_cursor *cursor, const void *key, size_t len)
 {
-	leveldb_iter_seek(iter, key, len);
-	if (leveldb_iter_valid(iter))
-		leveldb_iter_prev(iter);
+	if (!cursor_find(cursor, key, len))
+		return;
+	if (leveldb_iter_valid(cursor->iter))
+		leveldb_iter_prev(cursor->iter);
 	else
-		leveldb_iter_seek_to_last(iter);
+		leveldb_iter_seek_to_last(cursor->iter);
 }
 
 /* Moves the iterator, which goes back, before the erased ranges. */
@@ -98,12 +116,12 @@ static void cursor_pass_back(struct ldb_cursor *cursor)
 	const unsigned char *key;
 	size_t len;
 
-	while (cursor->erased && leveldb_iter_valid(cursor->iter)) {
+	while (cursor->erased && !cursor->unsorted && leveldb_iter_valid(cursor->iter)) {
 		key = ldb_iter_key(cursor->iter, &len);
 		range = ldb_erased_find(cursor->erased, key, len);
 		if (!range)
 			return;
-		cursor_seek_before(cursor->iter, range->from.data, range->from.len);
+		cursor_seek_before(cursor, range->from.data, range->from.len);
 	}
 }
 
@@ -113,7 +131,7 @@ static void cursor_before(struct ldb_cursor *cursor, const struct ldb_key *targe
 	leveldb_iterator_t *iter = cursor->iter;
 
 	if (!cursor->at || (leveldb_iter_valid(iter) && !ldb_iter_before(iter, target)))
-		cursor_seek_before(iter, target->data, target->len);
+		cursor_seek_before(cursor, target->data, target->len);
 	cursor_pass_back(cursor);
 	cursor->at = cursor->end;
 }
@@ -163,6 +181,8 @@ int ldb_cursor_back(struct ldb_cursor *cursor, struct ldb_key *target, const str
 	size_t len;
 
 	cursor_before(cursor, target);
+	if (cursor->unsorted)
+		return ldb_cursor_error(cursor);
 	if (!leveldb_iter_valid(cursor->iter) || ldb_iter_before(cursor->iter, first))
 		return 0;
 	key = ldb_iter_key(cursor->iter, &len);

@@ -18,6 +18,7 @@ struct ldb_cursor {
 	struct ldb *db;
 	leveldb_iterator_t *iter;
 	struct ldb_erased *erased; /* ranges that it passes over */
+	bool unsorted;		   /* a seek ended before its key: there are no more keys */
 	unsigned int seeks; /* moves from row to row that seek before steps are tried again */
 	/* `at` is the present key among the kept ones of a row; NULL: none are kept, and the
 	 * iterator has the key. At `end` there is no key. While keys are kept, the iterator is at
@@ -105,6 +106,9 @@ void ldb_cursor_skip_row(struct ldb_cursor *cursor, const struct ldb_key *target
 int ldb_cursor_back(struct ldb_cursor *cursor, struct ldb_key *target, const struct ldb_key *first);
 /* Moves to the first key >= target of the row that it is in. False: its keys are not kept. */
 bool ldb_cursor_rewind(struct ldb_cursor *cursor, const struct ldb_key *target);
+
+/* The error that ended the cursor, or made it pass over keys: -EIO, logged. 0: none. */
+int ldb_cursor_error(struct ldb_cursor *cursor);
 
 /* The next move may be to anywhere. */
 static inline void ldb_cursor_leave(struct ldb_cursor *cursor)

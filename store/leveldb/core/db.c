@@ -289,7 +289,7 @@ void ldb_erased_pass(const struct ldb_erased *erased, leveldb_iterator_t *iter)
 		range = ldb_erased_find(erased, key, len);
 		if (!range)
 			return;
-		leveldb_iter_seek(iter, range->to.data, range->to.len);
+		ldb_iter_seek_bytes(iter, range->to.data, range->to.len);
 	}
 }
 

@@ -116,7 +116,7 @@ static int copy_make(struct ldb *db, struct ldb_buffer *bytes)
 	if (!rc)
 		rc = ldb_buffer_append(bytes, number, 4);
 	iter = ldb_db_iterate(db);
-	leveldb_iter_seek(iter, (const char *)first.data, first.len);
+	ldb_iter_seek_id(iter, first);
 	for (; !rc && ldb_iter_in_space(iter, first); leveldb_iter_next(iter)) {
 		size_t len;
 		const char *data = leveldb_iter_key(iter, &len);
