@@ -56,7 +56,7 @@ _rowfs_list() {
 		done=${word%,*},
 		word=${word##*,}
 	fi
-	mapfile -t COMPREPLY < <(compgen -P "$done" -W "ro rw table= uid= gid= umask= strict autodir sync cache= \
+	mapfile -t COMPREPLY < <(compgen -P "$done" -W "ro rw check table= uid= gid= umask= strict autodir sync cache= \
 gcinterval= gcgrace= keyvis=off allow_other allow_root auto_unmount default_permissions max_read= nodev nosuid noexec \
 noatime" -- "$word")
 	if [[ ${#COMPREPLY[@]} == 1 ]]; then

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -318,6 +319,26 @@ static bool is_exchanged(const struct options *options)
 	return exchanged;
 }
 
+/* Runs the fsck.rowfs that is installed beside this program. */
+static int check_store(const char *store)
+{
+	char path[4096], *words[] = {(char[]){"fsck.rowfs"}, (char[]){"-n"}, (char *)store, NULL};
+	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - sizeof("fsck.rowfs"));
+	int status, rc;
+	pid_t child;
+
+	if (len < 0)
+		return say("/proc/self/exe", strerror(errno));
+	path[len] = '\0';
+	strcpy(strrchr(path, '/') + 1, "fsck.rowfs");
+	rc = posix_spawn(&child, path, NULL, NULL, words, environ);
+	if (rc != 0)
+		return say(path, strerror(rc));
+	if (waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return EXIT_SUCCESS;
+	return say(store, "not mounted, since fsck.rowfs -n did not find it clean");
+}
+
 static int prepare_and_run(const struct options *options)
 {
 	char *store, why[CONNECTION_WHY];
@@ -346,6 +367,8 @@ static int prepare_and_run(const struct options *options)
 		else if (mountpoint_covers(store, mountpoint.path))
 			say(mountpoint.path,
 			    "it lies in the store, which keeps its own files there");
+		else if (options->check && check_store(store) != EXIT_SUCCESS)
+			status = EXIT_FAILURE;
 		else if (options->foreground)
 			status = run(options, store, &mountpoint);
 		else

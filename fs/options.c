@@ -23,11 +23,11 @@ const char options_usage[] =
 	"  -f             stays in the foreground, and logs to standard error\n"
 	"  -d             the same, and logs every request\n"
 	"  --status       lists mounted stores: mountpoints, processes, versions\n"
-	"  -h, --help     prints this\n"
-	"  -V, --version  prints the version\n"
+	"  -h, --help     prints this; -V, --version: prints the version\n"
 	"\n"
 	"Options of -o:\n"
 	"  ro             nothing can be changed\n"
+	"  check          has fsck.rowfs -n check the store, and mounts none with faults\n"
 	"  table=T        shows table T alone: it is the root\n"
 	"  uid=U, gid=G   owner of everything, names or numbers (default: who mounts)\n"
 	"  umask=OCTAL    bits that files and directories lack (default: 022)\n"
@@ -176,6 +176,7 @@ static int set_option(struct options *options, const char *option)
 	} flags[] = {{"strict", &options->fs.strict, true},
 		     {"autodir", &options->fs.autodir, true},
 		     {"sync", &options->sync, true},
+		     {"check", &options->check, true},
 		     {"ro", &options->read_only, false},
 		     {"allow_other", &options->allow_other, false},
 		     /* libfuse gives it to fusermount3, which root's mount does without. */

@@ -15,6 +15,7 @@ struct options {
 	bool auto_unmount;
 	bool allow_other;
 	bool default_permissions;	/* given explicitly; rowfs's own mounts always have it */
+	bool check;			/* fsck.rowfs -n must find nothing */
 	bool sync;			/* every commit is durable */
 	unsigned cache;			/* MiB; 0: the engine's default */
 	unsigned gc_interval, gc_grace; /* seconds */

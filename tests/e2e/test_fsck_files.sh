@@ -213,6 +213,8 @@ END
 case="a short key"
 fresh
 d table first data 1 07
+fail_with "$case: -o check refuses it" 1 '/s: not mounted, since fsck\.rowfs -n did not find it clean$' \
+	"$BUILD/rowfs" -f -o check s mounted
 mount_store s mounted
 fail_with "$case: a read of a mount ends" 1 'connection abort|not connected' cat mounted/t/.rows
 status=0
@@ -223,6 +225,10 @@ check "$case: which says why" \
 check "$case: it is unmounted" timeout 60 bash -c 'while mountpoint -q mounted; do sleep 0.02; done'
 check_eq "$case: nothing dead is there" "" "$(ls mounted 2>&1)"
 lib_forget "$(realpath -ms mounted)"
+fresh
+mount_store s mounted -o check
+check "-o check mounts a store without faults" test -e mounted/t
+unmount_store mounted
 # ---- Directories where files belong ----------------------------------------------------------
 
 # A file of the engine's: a check ends there.
