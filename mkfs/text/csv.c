@@ -203,22 +203,25 @@ static void csv_begin(struct csv *csv)
 /* Takes the next bytes, *taken of them. */
 static int csv_step(struct csv *csv, const char *text, size_t len, size_t *taken)
 {
-	size_t used = csv->len + csv->count * sizeof(*csv->fields), run;
 	char escape = csv->escape;
 	int rc = csv_grow(csv, 1);
 	const char *quote;
+	size_t used, run;
 
 	if (rc)
 		return rc;
+	if (csv->state == CSV_FIELD) {
+		csv_field_begin(csv, *text == '"');
+		if (csv->state == CSV_QUOTED) {
+			csv->cr = false;
+			csv->place.column++;
+			*taken = 1;
+			return 0;
+		}
+	}
+	used = csv->len + csv->count * sizeof(*csv->fields);
 	if (used >= csv->max)
 		return csv_fail(csv, -EFBIG, csv->place, "the record is too long");
-	if (csv->state == CSV_FIELD) {
-		*taken = *text == '"';
-		csv_field_begin(csv, *taken > 0);
-		csv->place.column += *taken;
-		csv->cr = csv->cr && *taken == 0;
-		return 0;
-	}
 	if (csv->escaped) {
 		*taken = 1;
 		return csv_unescape(csv, *text);

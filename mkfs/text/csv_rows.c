@@ -358,10 +358,11 @@ static int64_t csv_rows_ts(const char *text, size_t *len)
 static bool csv_rows_is_null(const struct csv_rows *rows, size_t i)
 {
 	const char *null = rows->options.null;
-	struct wcs_slice field = csv_rows_field(rows, i);
+	struct wcs_slice field;
 
 	if (!null || rows->csv.fields[i].null)
-		return field.len == 0;
+		return rows->csv.fields[i].len == 0;
+	field = csv_rows_field(rows, i);
 	return !rows->csv.fields[i].quoted && field.len == strlen(null) &&
 	       memcmp(field.data, null, field.len) == 0;
 }
