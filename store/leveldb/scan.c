@@ -594,7 +594,8 @@ int ldb_scan_open(void *db, const struct wcs_view *view, uint32_t table,
 	rc = ldb_cursor_open(&scan->cursor, scan->db,
 			     !filter->reverse		       ? 0
 			     : filter->each >= WCS_EACH_FAMILY ? SCAN_KEEP_FIRST
-							       : SCAN_KEEP);
+							       : SCAN_KEEP,
+			     &scan->end);
 	if (rc) {
 		ldb_reclaim_leave(scan->db, &scan->ticket);
 		free(scan);

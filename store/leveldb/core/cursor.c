@@ -5,15 +5,17 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define CURSOR_ROOM  (64u << 10) /* bytes of a row that are kept at most */
-#define CURSOR_STEPS 8		 /* before a seek: a seek costs about as much */
+#define CURSOR_ROOM	  (64u << 10) /* bytes of a row that are kept at most */
+#define CURSOR_AHEAD_ROOM (16u << 10) /* bytes that are read ahead at most */
+#define CURSOR_STEPS	  8	      /* before a seek: a seek costs about as much */
 #define CURSOR_RETRY                                                                               \
 	32 /* rows left with a seek until steps are tried again, if they did not do                \
 	    */
 
-int ldb_cursor_open(struct ldb_cursor *cursor, struct ldb *db, unsigned int keep)
+int ldb_cursor_open(struct ldb_cursor *cursor, struct ldb *db, unsigned int keep,
+		    const struct ldb_key *bound)
 {
-	*cursor = (struct ldb_cursor){.db = db, .keep = keep};
+	*cursor = (struct ldb_cursor){.db = db, .keep = keep, .bound = bound};
 	if (keep > 0) {
 		cursor->kept = malloc(CURSOR_ROOM);
 		if (!cursor->kept)
@@ -45,7 +47,54 @@ int ldb_cursor_cell(const struct ldb_cursor *cursor, struct ldb_cell *cell)
 		       : 0;
 }
 
+/* Keeps the iterator's key, and its value, from `to` on, or before it: their bytes; 0: there is no
+ * room. */
+static size_t cursor_copy(struct ldb_cursor *cursor, const unsigned char *key, size_t key_len,
+			  unsigned char *to, size_t room, bool before)
+{
+	size_t value_len;
+	const char *value = leveldb_iter_value(cursor->iter, &value_len);
+	struct ldb_cursor_entry entry = {(uint32_t)key_len, (uint32_t)value_len};
+	size_t len = sizeof(entry) + key_len + value_len;
+
+	if (key_len > room || value_len > room || len > room)
+		return 0;
+	to -= before ? len : 0;
+	memcpy(to, &entry, sizeof(entry));
+	memcpy(to + sizeof(entry), key, key_len);
+	memcpy(to + sizeof(entry) + key_len, value, value_len);
+	return len;
+}
+
 /* ---- Forward ----------------------------------------------------------------------------- */
+
+void ldb_cursor_ahead(struct ldb_cursor *cursor)
+{
+	const unsigned char *key;
+	size_t used = 0, key_len, len;
+
+	cursor->at = NULL;
+	cursor->steps = 0;
+	if (!cursor->kept)
+		cursor->kept = malloc(CURSOR_AHEAD_ROOM);
+	for (int i = 0; i < LDB_CURSOR_AHEAD && leveldb_iter_valid(cursor->iter); i++) {
+		key = ldb_iter_key(cursor->iter, &key_len);
+		if (!cursor->kept || ldb_key_compare(key, key_len, cursor->bound) >= 0)
+			break;
+		len = cursor_copy(cursor, key, key_len, cursor->kept + used,
+				  CURSOR_AHEAD_ROOM - used, false);
+		if (len == 0)
+			break;
+		used += len;
+		leveldb_iter_next(cursor->iter);
+		ldb_erased_pass(cursor->erased, cursor->iter);
+	}
+	if (used == 0)
+		return;
+	cursor->at = cursor->kept;
+	cursor->end = cursor->kept + used;
+	cursor->error = ldb_db_iter_error(cursor->db, cursor->iter);
+}
 
 /* Moves the iterator to the first key >= the given one. Keys that are not in order end the cursor.
  */
@@ -54,6 +103,7 @@ static bool cursor_find(struct ldb_cursor *cursor, const void *key, size_t len)
 	static const unsigned char none;
 
 	cursor->at = NULL;
+	cursor->steps = 0;
 	if (ldb_iter_finds(cursor->iter, key, len))
 		return true;
 	cursor->unsorted = true;
@@ -69,8 +119,9 @@ void ldb_cursor_seek(struct ldb_cursor *cursor, const struct ldb_key *target)
 
 bool ldb_cursor_skip(struct ldb_cursor *cursor, const struct ldb_key *target)
 {
-	bool kept = cursor->at;
+	bool kept = cursor->at && cursor->keep > 0;
 
+	cursor->steps = 0;
 	for (int steps = 0; kept || steps < CURSOR_STEPS; steps++) {
 		ldb_cursor_next(cursor);
 		if (!ldb_cursor_before(cursor, target))
@@ -92,8 +143,11 @@ void ldb_cursor_skip_row(struct ldb_cursor *cursor, const struct ldb_key *target
 
 int ldb_cursor_error(struct ldb_cursor *cursor)
 {
-	return cursor->unsorted ? ldb_db_damaged(cursor->db, "the order of keys")
-				: ldb_db_iter_error(cursor->db, cursor->iter);
+	if (cursor->unsorted)
+		return ldb_db_damaged(cursor->db, "the order of keys");
+	if (cursor->at && cursor->at != cursor->end)
+		return cursor->error;
+	return ldb_db_iter_error(cursor->db, cursor->iter);
 }
 
 /* ---- Back -------------------------------------------------------------------------------- */
@@ -142,22 +196,18 @@ static bool cursor_keep(struct ldb_cursor *cursor, const struct ldb_key *row)
 	unsigned char *at = cursor->kept + CURSOR_ROOM;
 
 	for (unsigned int i = 0; i < cursor->keep; i++) {
-		size_t key_len, value_len, room = (size_t)(at - cursor->kept);
+		size_t key_len, len;
 		const unsigned char *key = ldb_iter_key(cursor->iter, &key_len);
-		const char *value = leveldb_iter_value(cursor->iter, &value_len);
-		struct ldb_cursor_entry entry = {(uint32_t)key_len, (uint32_t)value_len};
 
-		if (key_len > room || value_len > room ||
-		    sizeof(entry) + key_len + value_len > room)
+		len = cursor_copy(cursor, key, key_len, at, (size_t)(at - cursor->kept), true);
+		if (len == 0)
 			return false;
-		at -= sizeof(entry) + key_len + value_len;
-		memcpy(at, &entry, sizeof(entry));
-		memcpy(at + sizeof(entry), key, key_len);
-		memcpy(at + sizeof(entry) + key_len, value, value_len);
+		at -= len;
 		leveldb_iter_prev(cursor->iter);
 		cursor_pass_back(cursor);
 		if (!ldb_iter_within(cursor->iter, row)) {
 			cursor->at = cursor->first = at;
+			cursor->error = ldb_db_iter_error(cursor->db, cursor->iter);
 			return true;
 		}
 	}

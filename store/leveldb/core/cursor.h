@@ -6,6 +6,10 @@
  * twenty steps. The cursor therefore goes back over all keys of a short row, and keeps them: they
  * are read forward from memory, while the iterator stands at the row before. In a long row it seeks
  * to the first key.
+ *
+ * An iterator passes over a block that it cannot read, and tells only when asked, which costs up to
+ * half a step. A cursor that goes forward for a while keeps the next keys of its range as well, and
+ * asks once for all of them.
  */
 #ifndef WCS_LEVELDB_CURSOR_H
 #define WCS_LEVELDB_CURSOR_H
@@ -14,16 +18,21 @@
 
 #include "store/leveldb/engine.h"
 
+#define LDB_CURSOR_AHEAD 16 /* keys that are kept at once, behind as many steps */
+
 struct ldb_cursor {
 	struct ldb *db;
 	leveldb_iterator_t *iter;
 	struct ldb_erased *erased; /* ranges that it passes over */
 	bool unsorted;		   /* a seek ended before its key: there are no more keys */
 	unsigned int seeks; /* moves from row to row that seek before steps are tried again */
-	/* `at` is the present key among the kept ones of a row; NULL: none are kept, and the
-	 * iterator has the key. At `end` there is no key. While keys are kept, the iterator is at
-	 * the last key before their row. */
+	unsigned int steps; /* forward in a row */
+	const struct ldb_key *bound;
+	/* `at` is the present key among the kept ones; NULL: none are kept, and the iterator has
+	 * the key. At `end` there is no key. While keys are kept, the iterator is behind them, or
+	 * at the last key before their row. */
 	const unsigned char *at, *end;
+	int error;		    /* of the iterator, when they were kept */
 	const unsigned char *first; /* the first kept key */
 	unsigned char *kept;
 	unsigned int keep; /* keys at most */
@@ -34,9 +43,11 @@ struct ldb_cursor_entry {
 	uint32_t key_len, value_len;
 };
 
-/* keep: the keys of a row that is short; 0: the cursor will not move back. It is nowhere until it
- * has moved. -ENOMEM. */
-int ldb_cursor_open(struct ldb_cursor *cursor, struct ldb *db, unsigned int keep);
+/* keep: the keys of a row that is short; 0: the cursor will not move back, and reads ahead as far
+ * as bound, which the caller may change between two moves. It is nowhere until it has moved.
+ * -ENOMEM. */
+int ldb_cursor_open(struct ldb_cursor *cursor, struct ldb *db, unsigned int keep,
+		    const struct ldb_key *bound);
 void ldb_cursor_close(struct ldb_cursor *cursor);
 
 static inline struct ldb_cursor_entry ldb_cursor_entry(const unsigned char *at)
@@ -62,6 +73,9 @@ static inline const unsigned char *ldb_cursor_key(const struct ldb_cursor *curso
 /* The cell under the present key. -EIO, logged: damaged. */
 int ldb_cursor_cell(const struct ldb_cursor *cursor, struct ldb_cell *cell);
 
+/* Keeps the iterator's keys and some behind. */
+void ldb_cursor_ahead(struct ldb_cursor *cursor);
+
 static inline void ldb_cursor_next(struct ldb_cursor *cursor)
 {
 	struct ldb_cursor_entry entry;
@@ -69,10 +83,14 @@ static inline void ldb_cursor_next(struct ldb_cursor *cursor)
 	if (!cursor->at) {
 		leveldb_iter_next(cursor->iter);
 		ldb_erased_pass(cursor->erased, cursor->iter);
+		if (++cursor->steps >= LDB_CURSOR_AHEAD && cursor->keep == 0)
+			ldb_cursor_ahead(cursor);
 		return;
 	}
 	entry = ldb_cursor_entry(cursor->at);
 	cursor->at += sizeof(entry) + entry.key_len + entry.value_len;
+	if (cursor->at == cursor->end && cursor->keep == 0)
+		ldb_cursor_ahead(cursor);
 }
 
 /* Whether the present key is before another. */
