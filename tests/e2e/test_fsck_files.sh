@@ -183,8 +183,8 @@ an entry of the index of 2^32 bytes or more | d table first index 1 ffffffff0f |
 an entry whose bytes are 2^32 and 16 | d table first data 1 f0ffffff0f20 | $order | reads=99 1225
 an entry of the index of 2^32 bytes and 16 | d table first index 1 f0ffffff0f20 | $no_index | reads=99 all
 an index of 32 GiB | d table first size 34359738368 | $beyond | reads=99 all
-an index of 2^63 bytes | d table first size 9223372036854775808 | $beyond | reads=1 all
-an index of 2^64 - 5 bytes | d table first size 18446744073709551611 | $beyond | reads=1 all
+an index of 2^63 bytes | d table first size 9223372036854775808 | $beyond | reads=99 all
+an index of 2^64 - 5 bytes | d table first size 18446744073709551611 | $beyond | reads=99 all
 an index of 2^64 - 1 bytes | d table first size 18446744073709551615 | $beyond | reads=1 all
 bounds that are too wide | d table first wide | $passes | reads=0 all
 bounds that are too wide, of large rows | d table largest wide | $passes | reads=1 all
