@@ -17,26 +17,28 @@
 #include "lib/utf8.h"
 #include "store/chain/views.h"
 
-enum { FAMILIES_MAX = 512 };
+enum { LIST_MAX = 512 };
 
-/* The names of the table's families, as many as fit. */
-static void list_families(struct wcs_table *table, char list[FAMILIES_MAX])
+/* The names of the table's families, without a table those of the store's tables, as many as fit.
+ */
+static void list_names(struct fs *fs, struct wcs_table *table, char list[LIST_MAX])
 {
-	char family[WCS_FAMILY_NAME_MAX + 1] = "";
+	char name[WCS_TABLE_NAME_MAX + WCS_FAMILY_NAME_MAX + 1] = "";
 	size_t used = 0;
 
-	strcpy(list, "(none; mkdir in .families makes one)");
-	while (used < FAMILIES_MAX - 1 && wcs_family_next(table, family, family) == 0)
-		used += (size_t)snprintf(list + used, FAMILIES_MAX - used, "%s%s",
-					 used > 0 ? ", " : "", family);
+	strcpy(list, table ? "(none; mkdir in .families makes one)" : "(none; mkdir makes one)");
+	while (used < LIST_MAX - 1 && (table ? wcs_family_next(table, name, name)
+					     : wcs_table_next(fs->store, name, name)) == 0)
+		used += (size_t)snprintf(list + used, LIST_MAX - used, "%s%s", used > 0 ? ", " : "",
+					 name);
 }
 
 int report_no_family(struct fs *fs, const struct node *dir, const char *name,
 		     struct wcs_table *table)
 {
-	char list[FAMILIES_MAX];
+	char list[LIST_MAX];
 
-	list_families(table, list);
+	list_names(fs, table, list);
 	return report(fs, dir, name, 0, -EPERM,
 		      "cells are files in a family of a row; the families of table %s are: %s",
 		      wcs_table_name(table), list);
@@ -175,7 +177,7 @@ static void dotted_try(const char *name, const struct dotted *candidate, struct 
 		 argument ? argument : "");
 }
 
-/* The views and control files of that name, or with up to two other letters. */
+/* The views and control files of that name, or the nearest ones. */
 static void dotted_nearest(const char *name, struct nearest *nearest)
 {
 	struct dotted at = {0};
@@ -197,9 +199,10 @@ static bool is_in_column(const struct node *dir)
 }
 
 /* A misspelt view or control file, or one in the wrong place. Returns whether that is an error. */
-static bool explain_dotted(const struct node *dir, struct pos *pos, const char *name,
-			   struct spelled *child, char *reason, size_t size)
+static bool explain_dotted(const struct node *dir, struct pos *pos, const char *name, char *reason,
+			   size_t size)
 {
+	struct spelled child;
 	const struct dotted *known;
 	struct nearest nearest;
 
@@ -214,7 +217,7 @@ static bool explain_dotted(const struct node *dir, struct pos *pos, const char *
 			 nearest.names);
 		return true;
 	}
-	if (!is_in_column(dir) && spell_parse(dir, pos, name, child) == 0)
+	if (!is_in_column(dir) && spell_parse(dir, pos, name, &child) == 0)
 		return false;
 	if (dir->flags & NODE_F_VERSIONS)
 		snprintf(reason, size, "/.versions has no views and no control files");
@@ -253,14 +256,14 @@ static void list_fixed(const struct node *dir, char *reason, size_t size)
 }
 
 /* In a table, in a directory of segments and in views. */
-static void explain_segment(const struct node *dir, const struct pos *pos, const char *name,
-			    char *reason, size_t size)
+static void explain_segment(struct fs *fs, const struct node *dir, const struct pos *pos,
+			    const char *name, char *reason, size_t size)
 {
-	bool argument = dir->kind == NODE_VIEWED &&
-			(dir->parent->kind == NODE_VIEW || dir->parent->kind == NODE_CHUNK);
-	char list[FAMILIES_MAX];
+	bool bare = dir->kind == NODE_VIEWED && dir->parent->kind != NODE_VIEW &&
+		    dir->parent->kind != NODE_CHUNK;
+	char list[LIST_MAX];
 
-	if (dir->kind == NODE_VIEWED && !argument) {
+	if (bare) {
 		snprintf(reason, size,
 			 "no row or directory has that name in this view, and %s takes no argument",
 			 dir->name);
@@ -268,7 +271,7 @@ static void explain_segment(const struct node *dir, const struct pos *pos, const
 		snprintf(reason, size, "no row, directory or family has that name in this view%s",
 			 forgotten_dot(name));
 	} else {
-		list_families(pos->table, list);
+		list_names(fs, pos->table, list);
 		snprintf(reason, size,
 			 "no row or directory has that name yet (mkdir -p makes one, and with the "
 			 "option autodir none is needed); the families of table %s, which are in "
@@ -277,10 +280,11 @@ static void explain_segment(const struct node *dir, const struct pos *pos, const
 	}
 }
 
-static void explain_plain(const struct node *dir, struct pos *pos, const char *name,
-			  struct spelled *child, char *reason, size_t size)
+static void explain_plain(struct fs *fs, const struct node *dir, struct pos *pos, const char *name,
+			  char *reason, size_t size)
 {
-	char list[FAMILIES_MAX];
+	struct spelled child;
+	char list[LIST_MAX];
 	bool meaningless;
 
 	if (spell_is_fixed(dir)) {
@@ -291,17 +295,20 @@ static void explain_plain(const struct node *dir, struct pos *pos, const char *n
 		return;
 	}
 	meaningless = dir->kind != NODE_FAMILY && dir->kind != NODE_ROOT &&
-		      dir->kind != NODE_VIEW && spell_parse(dir, pos, name, child) == -EINVAL;
+		      dir->kind != NODE_VIEW && spell_parse(dir, pos, name, &child) == -EINVAL;
 	if (meaningless) {
-		snprintf(reason, size, "%s", bad_name(dir, pos, name, child));
+		snprintf(reason, size, "%s", bad_name(dir, pos, name, &child));
+	} else if (dir->kind == NODE_ROOT) {
+		list_names(fs, NULL, list);
+		snprintf(reason, size, "there is no table of that name; the tables are: %s", list);
 	} else if (dir->kind == NODE_FAMILIES) {
-		list_families(pos->table, list);
+		list_names(fs, pos->table, list);
 		snprintf(reason, size,
 			 "there is no family of that name; the families of table %s are: %s",
 			 wcs_table_name(pos->table), list);
 	} else if (dir->kind == NODE_TABLE || dir->kind == NODE_PREFIX ||
 		   dir->kind == NODE_VIEWED) {
-		explain_segment(dir, pos, name, reason, size);
+		explain_segment(fs, dir, pos, name, reason, size);
 	}
 }
 
@@ -316,16 +323,15 @@ void report_miss(struct fs *fs, const struct node *dir, const char *name, const 
 void report_missing(struct fs *fs, const struct node *dir, const char *name)
 {
 	char reason[REPORT_MAX] = "";
-	struct spelled child;
 	bool error = false;
 	struct pos pos;
 
 	if (dir->kind == NODE_CHUNK || pos_of(dir, &pos) != 0)
 		return;
 	if (name[0] == '.')
-		error = explain_dotted(dir, &pos, name, &child, reason, sizeof(reason));
+		error = explain_dotted(dir, &pos, name, reason, sizeof(reason));
 	else
-		explain_plain(dir, &pos, name, &child, reason, sizeof(reason));
+		explain_plain(fs, dir, &pos, name, reason, sizeof(reason));
 	if (error)
 		report(fs, dir, name, 0, -ENOENT, "%s", reason);
 	else if (reason[0])

@@ -148,7 +148,7 @@ echo two >m/t/row/f/q
 older=$(find m/t/row/f/q@ -type f | sort | head -n 1)
 refused "a file above the tables" /file "a file is a column, in a family of a row, or one of its versions, and none of these can be here" touch m/file
 refused "a file that is spelled like a history" /t/row/f/x@ "column@ is the directory of a column's versions; a final @ of a column's own name is written %40" sh -c 'echo >m/t/row/f/x@'
-refused "a table's new name" /t "only columns and versions can be renamed" mv m/t m/v
+refused "a table's new name" /t "only columns and versions can be renamed" perl -e 'rename "m/t", "m/v" or die' # mv looks for m/v again
 mkdir m/u m/u/.families/g
 refused "a table that has families" /u 'the table has rows or families; "table" and its name, written to its .drop, removes it with them' rmdir m/u
 refused "a time of before the older version" /t/row/f/q "the time must be later than the next older version's" \
@@ -198,6 +198,7 @@ ENOENT | t/.form/STC | /t/.form: $near .from/KEY
 ENOENT | t/STC/.lastt/1 | /t/STC/.lastt: $near .last/N
 ENOENT | t/.first/9/.wehre/loc:lat=1 | /t/.first/9/.wehre: $near .where/F:Q=V
 ENOENT | t/.colums/loc:lat | /t/.colums: $near .column/RE or .columns/F:Q,F,...
+ENOENT | t/.ket/STC | /t/.ket: $near .key/RE
 ENOENT | t/.revers | /t/.revers: $near .reverse
 ENOENT | t/.kyes | /t/.kyes: $near .keys
 ENOENT | t/.row | /t/.row: it stands only in directories of segments and in views of them
@@ -225,6 +226,7 @@ EROFS | 1 > t/.newest/1/STC/22/loc/lat | /t/.newest/1/STC/22/loc/lat: a view is 
 ENOENT | t/STC#22 | /t/STC#22: $delimiter
 EINVAL | mkdir d/STC:22 | /d/STC:22: $delimiter
 ENOENT | t/STC/22/lco/lat | /t/STC/22/lco: $missing
+ENOENT | tt/STC | /tt: there is no table of that name; the tables are: d, k, t
 ENOENT | t/loc/lat | /t/loc: it is a family, and no row can be here; families are in rows, below the segments of their keys
 ENOENT | t/.families/lco/gc | /t/.families/lco: there is no family of that name; the families of table t are: loc, meta, n
 ENOENT | t/.families/loc/policy | /t/.families/loc/policy: the names here are: drop, gc, type
