@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -294,23 +293,13 @@ static int run_in_background(const struct options *options, const char *store,
 	return WEXITSTATUS(status);
 }
 
-static bool has_marker(const char *path)
-{
-	char *marker = NULL;
-	struct stat st;
-	bool found = asprintf(&marker, "%s/ROWFS", path) >= 0 && stat(marker, &st) == 0 &&
-		     S_ISREG(st.st_mode);
-
-	free(marker);
-	return found;
-}
-
 /* Are STORE and MOUNTPOINT exchanged? The second is looked at only if the first is no store: it may
  * be a mount whose server hangs. */
 static bool is_exchanged(const struct options *options)
 {
 	char *why = NULL;
-	bool exchanged = !has_marker(options->store) && has_marker(options->mountpoint);
+	bool exchanged = !mounts_has(options->store, MOUNTS_MARKER) &&
+			 mounts_has(options->mountpoint, MOUNTS_MARKER);
 
 	if (exchanged && asprintf(&why, "the store comes first: rowfs %s %s", options->mountpoint,
 				  options->store) >= 0)

@@ -15,11 +15,24 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "lib/system/descriptors.h"
 #include "lib/utf8.h"
 
 #ifndef STATX_MNT_ID_UNIQUE
 #define STATX_MNT_ID_UNIQUE 0x4000U
 #endif
+
+bool mounts_has(const char *directory, const char *name)
+{
+	struct stat st;
+	int fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC), rc;
+
+	if (fd < 0)
+		return false;
+	rc = fstatat(fd, name, &st, 0);
+	close(fd);
+	return rc == 0 && S_ISREG(st.st_mode);
+}
 
 FILE *mounts_open(void)
 {
@@ -201,6 +214,7 @@ static _Noreturn void mounts_ask(const struct mounts_entry *entry, int into)
 
 	for (int std = STDIN_FILENO; std <= STDERR_FILENO; std++)
 		close(std);
+	descriptors_close_inherited(into);
 	snprintf(path, sizeof(path), "%s/.rowfs/version", entry->where);
 	if (mounts_become(entry->options))
 		fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -238,6 +252,7 @@ static void mounts_version(const struct mounts_entry *entry, char version[VERSIO
 	close(fds[0]);
 	if (child > 0) {
 		kill(child, SIGKILL);
+		/* One that has not ended yet stays a zombie until this program ends. */
 		waitpid(child, NULL, WNOHANG);
 	}
 }

@@ -19,6 +19,10 @@ struct mounts_entry {
 	const char *options; /* of the filesystem: user_id=N,group_id=N,... */
 };
 
+#define MOUNTS_MARKER "ROWFS" /* the file that each store has in its directory */
+/* Is there a regular file of that name in the directory? */
+bool mounts_has(const char *directory, const char *name);
+
 /* Opens the list of all mounts; NULL: no /proc. The caller closes it. */
 FILE *mounts_open(void);
 

@@ -17,27 +17,14 @@
 #include "lib/escape.h"
 #include "lib/system/mounts.h"
 
-/* Is there a regular file of that name in a directory? */
-static bool mounted_has(const char *directory, const char *name)
-{
-	struct stat st;
-	int fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC), rc;
-
-	if (fd < 0)
-		return false;
-	rc = fstatat(fd, name, &st, 0);
-	close(fd);
-	return rc == 0 && S_ISREG(st.st_mode);
-}
-
 bool mounted_is_store(const char *path)
 {
-	return mounted_has(path, "ROWFS");
+	return mounts_has(path, MOUNTS_MARKER);
 }
 
 static bool mounted_answers(const char *place)
 {
-	return mounted_has(place, ".rowfs/schema.json");
+	return mounts_has(place, ".rowfs/schema.json");
 }
 
 /* The mountpoint of a store; the caller frees it. NULL: none that answers. */
@@ -130,7 +117,7 @@ static int mounted_root(struct mounted *mounted)
 		return -ENOMEM;
 	if (stat(mounted->directory, &st))
 		return -errno;
-	while (!mounted_has(mounted->root, ".rowfs/schema.json")) {
+	while (!mounts_has(mounted->root, ".rowfs/schema.json")) {
 		slash = strrchr(mounted->root, '/');
 		if (!slash || !slash[1])
 			return -ENOENT;
@@ -160,7 +147,7 @@ int mounted_find(const char *path, struct mounted *mounted)
 		found.raw = strncmp(views, "/.raw", 5) == 0 && (views[5] == '/' || !views[5]);
 	}
 	/* In a family .rows would be a column. */
-	if (found.rows ? strcmp(kind, "family") != 0 && mounted_has(found.directory, ".rows")
+	if (found.rows ? strcmp(kind, "family") != 0 && mounts_has(found.directory, ".rows")
 		       : strcmp(found.directory, found.root) == 0) {
 		*mounted = found;
 		return 0;

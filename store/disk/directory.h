@@ -7,7 +7,9 @@
 
 #include <sys/types.h>
 
-#define DIRECTORY_MARKER     "ROWFS"
+#include "lib/system/mounts.h"
+
+#define DIRECTORY_MARKER     MOUNTS_MARKER
 #define DIRECTORY_NEW	     "ROWFS.new" /* a marker being made */
 #define DIRECTORY_LOCK	     "LOCK"
 #define DIRECTORY_DATA	     "data"	  /* the engine's files */
