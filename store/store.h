@@ -422,6 +422,8 @@ int wcs_family_type(struct wcs_table *table, const char *name, enum wcs_type *ty
 
 /* Is there a family of that name? The name need not end in NUL. */
 bool wcs_family_exists(struct wcs_table *table, struct wcs_slice name);
+/* Answers as wcs_family_exists does: for struct names_families (lib/names.h). */
+bool wcs_families_has(void *table, const void *name, size_t len);
 
 /* The first family whose name is greater than after (NULL: the first of all); name has room for
  * WCS_FAMILY_NAME_MAX + 1 bytes. -ENOENT: none. */

@@ -61,15 +61,10 @@ int keyvis_print(const struct keyvis_table *table, const struct wcs_heat_map *fu
 	return rc;
 }
 
-static bool keyvis_has_family(void *ctx, const void *name, size_t len)
-{
-	return wcs_family_exists(ctx, (struct wcs_slice){name, len});
-}
-
 int keyvis_render(struct wcs_table *table, enum wcs_heat_window window, enum wcs_heat_metric metric,
 		  enum keyvis_format format, bool root, FILE *to)
 {
-	const struct names_families families = {keyvis_has_family, table};
+	const struct names_families families = {wcs_families_has, table};
 	const struct keyvis_table about = {wcs_table_name(table), wcs_table_delimiter(table),
 					   wcs_table_keys(table), &families, root};
 	struct wcs_heat_map *full = NULL, *map = NULL;

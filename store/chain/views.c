@@ -405,18 +405,13 @@ static void name_view(struct wcs_fault *fault, const char *view, size_t len)
 	fault->column = 0;
 }
 
-static bool families_has(void *ctx, const void *name, size_t len)
-{
-	return wcs_family_exists(ctx, (struct wcs_slice){name, len});
-}
-
 /* Takes a segment of the text, which may go on in chunks, and adds it to the place. */
 static int take_segment(struct wcs_table *table, const char **text, char *buf,
 			const struct wcs_chain *chain, struct wcs_view_place *place,
 			struct wcs_fault *fault)
 {
 	const struct wcs_keys *keys = wcs_chain_raw(chain) ? NULL : wcs_table_keys(table);
-	const struct names_families families = {families_has, table};
+	const struct names_families families = {wcs_families_has, table};
 	unsigned char delimiter = wcs_table_delimiter(table);
 	unsigned char bytes[WCS_ROW_KEY_MAX + WCS_KEYS_SHOWN_MAX];
 	const char *start = *text;
@@ -425,7 +420,7 @@ static int take_segment(struct wcs_table *table, const char **text, char *buf,
 	size_t len, between = place->depth > 0;
 	int rc = take_argument(text, true, buf, &name, &own);
 
-	if (rc == 0 && families_has(table, name.data, name.len))
+	if (rc == 0 && wcs_family_exists(table, name))
 		rc = refuse(&own, 0, "it is a family, in which no view stands");
 	if (rc == 0)
 		rc = wcs_keys_name_parse(keys, place->depth, &families, name, bytes, &len, &own);

@@ -19,6 +19,11 @@ bool wcs_family_exists(struct wcs_table *table, struct wcs_slice name)
 	return found;
 }
 
+bool wcs_families_has(void *table, const void *name, size_t len)
+{
+	return wcs_family_exists(table, (struct wcs_slice){name, len});
+}
+
 int wcs_family_next(struct wcs_table *table, const char *after, char *name)
 {
 	size_t at = 0;
