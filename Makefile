@@ -55,7 +55,8 @@ endif
 BASE_CPPFLAGS := -D_GNU_SOURCE -DROWFS_VERSION=\"$(VERSION)\" -I. $(if $(filter shared,$(LEVELDB)),-DLDB_SHARED)
 # Hardening that the compiler has for this machine. It goes without -ftrivial-auto-var-init=zero, since functions have up
 # to 49 KiB of buffers for names and with all of them cleared a listing costs twice the processor time; and, by the time that
-# .rows of 100,000 rows takes, without _FORTIFY_SOURCE=3 (10 % more) and -fstack-clash-protection (3 to 4 % more).
+# .rows of 100,000 rows takes, without _FORTIFY_SOURCE=3 (10 % more) and -fstack-clash-protection (3 to 4 % more): threads
+# have a guard of 64 KiB instead (lib/system/threads.h).
 HARDENING     := $(shell echo 'int main(void) { return 0; }' | $(CC) -Werror -fcf-protection -S -x c -o /dev/null - \
 		2>/dev/null && echo -fcf-protection)
 BASE_CFLAGS   := -std=c11 $(WARNINGS) -fPIE -fstack-protector-strong $(HARDENING)

@@ -33,6 +33,7 @@
 #include "lib/system/message.h"
 #include "lib/system/mounts.h"
 #include "lib/system/sandbox.h"
+#include "lib/system/threads.h"
 
 enum { EXIT_USAGE = 2 };
 enum { JSON_BYTES = 1 << 30 };
@@ -380,6 +381,7 @@ int main(int argc, char **argv)
 	struct options options;
 	int status;
 
+	threads_guard();
 	signal(SIGPIPE, SIG_DFL); /* as in the other programs; the request loop ignores it */
 	descriptors_open_standard();
 	if (options_parse(argc, argv, &options) != 0)

@@ -7,6 +7,22 @@
 #include <signal.h>
 #include <stdbool.h>
 
+/* Below the stack of a thread; more than the largest frame, of 49 KiB, which could step over one
+ * page. */
+#define THREADS_GUARD (64u << 10)
+
+/* The threads that are made later have this guard. */
+static inline void threads_guard(void)
+{
+	pthread_attr_t attributes;
+
+	if (pthread_getattr_default_np(&attributes) != 0)
+		return;
+	pthread_attr_setguardsize(&attributes, THREADS_GUARD);
+	pthread_setattr_default_np(&attributes);
+	pthread_attr_destroy(&attributes);
+}
+
 /* False: none can be made. */
 static inline bool threads_start(pthread_t *thread, void *(*start)(void *ctx), void *ctx)
 {

@@ -19,6 +19,7 @@
 #include "lib/system/connection.h"
 #include "lib/system/descriptors.h"
 #include "lib/system/message.h"
+#include "lib/system/threads.h"
 #include "store/keys/keys.h"
 
 #ifndef ROWFS_VERSION
@@ -44,6 +45,7 @@ static int program_flush(const struct program *program)
 void program_begin(const struct program *program, int argc, char **argv)
 {
 	descriptors_open_standard();
+	threads_guard();
 	signal(SIGPIPE, SIG_DFL); /* SIGPIPE ends the program, even if the parent ignored it */
 	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error of a write, which is told */
 	if (argc > 0)

@@ -38,6 +38,19 @@ new_mount '{"version":1,"tables":{"t":{"families":{"f":{}}},"long":{"families":{
 "$python" -S -c '
 for i in range(100):
     print("{\"key\":\"%d\",\"families\":{\"f\":{\"q\":\"%s\"}}}" % (i, "a" * 24))' >"$m/long/.rows"
+check_eq "each thread has a guard below its stack that no function steps over" 65536 "$("$python" -S -c '
+import sys
+maps = [line.split() for line in open("/proc/%s/maps" % sys.argv[1])]
+limit = next(line for line in open("/proc/%s/limits" % sys.argv[1]) if "stack" in line).split()[3]
+stack = int(limit) if limit.isdigit() else 2 << 20
+found, guard = [], (0, 0)
+for line in maps:
+    start, end = (int(at, 16) for at in line[0].split("-"))
+    if line[1] == "---p":
+        guard = start, end
+    elif line[1] == "rw-p" and guard[1] == start and end - start == stack:
+        found.append(start - guard[0])
+print(*sorted(set(found)))' "$(mount_pid "$m")")"
 before=$(threads)
 within served "$(mount_pid "$m")"
 if (($(id -u) != 0)); then
