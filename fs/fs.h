@@ -73,8 +73,8 @@ void fs_interruptible(fuse_req_t req);
  * lock is held that another read waits for with a place of its own: see control_read, which leaves
  * its place. */
 bool fs_interrupted(void);
-/* Answers as fs_interrupted does, and never waits: a request asks it that computes nothing, or that
- * holds a lock. */
+/* Answers as fs_interrupted does, and never waits. For requests that compute nothing or hold a
+ * lock. */
 bool fs_waits(void);
 /* Too many reads took long, when the last such request of this thread did. */
 bool fs_refused(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* FNV-1a, 64 bits (public domain). Its high bits are poor, and the last bytes change few of all: a
- * user of those mixes them. */
+/* FNV-1a, 64 bits (public domain). The last input bytes change few of its bits: pass it through
+ * hash_mix to use the high ones. */
 #ifndef LIB_HASH_H
 #define LIB_HASH_H
 

@@ -21,8 +21,8 @@ int times_parse(const char *at, size_t len, int64_t *ts);
  * -EINVAL: it is none. */
 int times_parse_any(const char *at, size_t len, int64_t *time, bool *ago);
 
-/* A moment in March 1973, in microseconds and in seconds: a plain number below the first may be
- * seconds or milliseconds, and one from the second on is a later moment if it is. */
+/* 10^8 s after 1970, in microseconds and in seconds. A number below TIMES_PLAIN may be seconds or
+ * milliseconds; cells below TIMES_PLAIN_SECONDS are not counted. */
 #define TIMES_PLAIN	    INT64_C(100000000000000)
 #define TIMES_PLAIN_SECONDS INT64_C(100000000)
 #define TIMES_ASK	    "are seconds (add 000000) or milliseconds (add 000) meant?"

@@ -35,7 +35,8 @@ int lookup_exists(struct fs *fs, struct node *base, const struct pos *pos,
 int lookup_node(struct fs *fs, struct node *dir, const struct spelled *child,
 		const struct wcs_cell_info *info, struct node **node);
 
-/* Is the inode in a view, where nothing changes? Then the request is answered with EROFS. */
+/* Is the inode in a view, where nothing changes? Then the request is answered with EROFS, and the
+ * errors get a line with the inode's path, not with that of a child. */
 bool lookup_refuses(fuse_req_t req, fuse_ino_t ino);
 
 /* Fills a reply that hands the node's reference to the kernel, with entry timeout 0. */

@@ -15,7 +15,7 @@ int report(struct fs *fs, const struct node *node, const char *name, int line, i
 /* The request succeeded, but the user may have meant something else: a line, as above. The log
  * has none, and errors_count does not count it. */
 void report_remark(struct fs *fs, const struct node *node, const char *name, const char *text);
-/* Remarks on the name if it is a version's of a number that may be of another unit. */
+/* Adds a remark if the version's name is a number below TIMES_PLAIN. */
 void report_version(struct fs *fs, const struct node *node, const char *name);
 
 enum { REPORT_MAX = 800 };

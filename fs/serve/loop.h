@@ -28,8 +28,8 @@ uid_t loop_user(void);
  */
 bool loop_can_wait(void);
 
-/* A request that is to compute while others of its kind wait calls it: another thread reads the
- * next one. */
+/* Call before a long computation while others of its kind wait: another thread reads the next
+ * request. */
 void loop_share(struct fs *fs);
 
 /* Around a long wait of a request, or a wait for the kernel, which may need other requests to be

@@ -89,8 +89,8 @@ struct wcs_view_place {
 };
 
 /* The chain and the directory of a text like .from/STC/.newest/1 or .newest/1/STC/.first/1, a path
- * in the table; fault names the view and its argument, or the segment, and has no column; so
- * has the first remark. The caller frees *chain. -EINVAL, and errors as above. */
+ * in the table; fault names the view and its argument, or the segment, and has no column. A
+ * first remark has the same form. The caller frees *chain. -EINVAL, and errors as above. */
 int wcs_view_chain(struct wcs_table *table, const char *text, struct wcs_chain **chain,
 		   struct wcs_view_place *place, struct wcs_fault *fault);
 /* Are there segments in such a text? */
