@@ -329,21 +329,42 @@ static int check_store(const char *store)
 	return say(store, "not mounted, since fsck.rowfs -n did not find it clean");
 }
 
+/* Refuses a store that is a mount, or a directory in one. */
+static bool is_mounted(const char *store)
+{
+	struct mounts_around around;
+	bool found = mounts_around(store, &around);
+
+	if (found)
+		message("rowfs", "%s: not a store: %s is mounted at %s", store, around.store,
+			around.place);
+	return found;
+}
+
+/* Does the mountpoint lie in this store, or in another one, or is it another one? */
+static bool lies_in_store(const struct mountpoint *mountpoint, const char *store)
+{
+	return mounts_covers(store, mountpoint->path) ||
+	       mounts_has_at(mountpoint->directory, MOUNTS_MARKER) ||
+	       mounts_has_at(mountpoint->parent, MOUNTS_MARKER);
+}
+
 static int prepare_and_run(const struct options *options)
 {
-	char *store, why[CONNECTION_WHY];
-	int status = EXIT_FAILURE, open_mount = mountpoint_fd(options->mountpoint);
+	char *store = realpath(options->store, NULL), why[CONNECTION_WHY];
+	int status = EXIT_FAILURE, error = errno, open_mount = mountpoint_fd(options->mountpoint);
 	struct mountpoint mountpoint = {.directory = -1, .parent = -1};
 
-	if (is_exchanged(options))
-		return EXIT_USAGE;
 	if (!options->foreground)
 		descriptors_close_inherited(open_mount);
-	store = realpath(options->store, NULL);
-	if (!store && errno == ENOENT)
+	if (store && is_mounted(store))
+		status = EXIT_FAILURE;
+	else if (is_exchanged(options))
+		status = EXIT_USAGE;
+	else if (!store && error == ENOENT)
 		say(options->store, "there is no such directory; mkfs.rowfs makes a store");
 	else if (!store)
-		say(options->store, strerror(errno));
+		say(options->store, strerror(error));
 	else if (options->allow_other && !options->default_permissions && open_mount >= 0)
 		say("drop_privileges",
 		    "with allow_other the option default_permissions is needed, too: without it "
@@ -352,11 +373,10 @@ static int prepare_and_run(const struct options *options)
 		say_why(why);
 	else if (check_system() == EXIT_SUCCESS &&
 		 mountpoint_prepare(options->mountpoint, &mountpoint) == 0) {
-		if (mountpoint_covers(mountpoint.path, store))
+		if (mounts_covers(mountpoint.path, store))
 			say(mountpoint.path, "the store lies below it and would be hidden");
-		else if (mountpoint_covers(store, mountpoint.path))
-			say(mountpoint.path,
-			    "it lies in the store, which keeps its own files there");
+		else if (lies_in_store(&mountpoint, store))
+			say(mountpoint.path, "it lies in a store, which keeps its own files there");
 		else if (options->check && check_store(store) != EXIT_SUCCESS)
 			status = EXIT_FAILURE;
 		else if (options->foreground)

@@ -13,6 +13,7 @@
 
 #include "lib/escape.h"
 #include "lib/system/message.h"
+#include "lib/system/mounts.h"
 #include "lib/utf8.h"
 #include "mkfs/base/program.h"
 
@@ -288,6 +289,19 @@ static int fsck_check(struct fsck *fsck, const char *quarantine)
 	return fsck_sum(fsck, &result, quarantine);
 }
 
+/* Refuses a mount, or a directory in one. */
+static int fsck_mounted(const struct fsck *fsck)
+{
+	char *resolved = realpath(fsck->path, NULL);
+	struct mounts_around around;
+	bool mounted = resolved && mounts_around(resolved, &around);
+
+	free(resolved);
+	return mounted ? program_fail(&program, "%s: not a store: %s is mounted at %s", fsck->path,
+				      around.store, around.place)
+		       : PROGRAM_OK;
+}
+
 static int fsck_run(struct fsck *fsck)
 {
 	const struct sigaction action = {.sa_handler = fsck_stop};
@@ -342,5 +356,5 @@ int main(int argc, char **argv)
 	fsck.path = argv[optind];
 	fsck.ask = !no && !fsck.yes && isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1;
 	fsck.unasked = !no && !fsck.yes && !fsck.ask;
-	return fsck_run(&fsck);
+	return fsck_mounted(&fsck) ? FSCK_FAILED : fsck_run(&fsck);
 }

@@ -54,25 +54,6 @@ static bool is_dead(int error)
 	return error == ENOTCONN || error == ECONNABORTED;
 }
 
-/* Is a rowfs mounted at path? Its store goes to *what. */
-static bool find_mount(const char *path, char *what, size_t size)
-{
-	FILE *mounts = mounts_open();
-	struct mounts_entry entry;
-	bool found = false;
-
-	if (!mounts)
-		return false;
-	while (mounts_next(mounts, &entry)) {
-		if (strcmp(entry.where, path) != 0)
-			continue;
-		found = entry.rowfs;
-		snprintf(what, size, "%s", entry.what);
-	}
-	fclose(mounts);
-	return found;
-}
-
 /* statvfs reaches the server even where the kernel has cached attributes of a dead mount. */
 static int look(int fd, struct stat *st)
 {
@@ -136,8 +117,10 @@ static int unmount(int root, const char *path)
  * checked. Dead mounts may be stacked. */
 static int check(int fd, const char *path)
 {
-	char what[PATH_MAX] = "", why[PATH_MAX + CONNECTION_WHY];
-	bool ours = find_mount(path, what, sizeof(what));
+	struct mounts_around around = {.store = ""};
+	const char *what = around.store;
+	bool ours = mounts_around(path, &around) && strcmp(around.place, path) == 0;
+	char why[PATH_MAX + CONNECTION_WHY];
 	struct stat st;
 
 	/* A look at a mount whose server hangs would hang. */
@@ -406,13 +389,4 @@ void mountpoint_clear(const struct mountpoint *mountpoint)
 	free(path);
 	if (root >= 0)
 		close(root);
-}
-
-int mountpoint_covers(const char *directory, const char *path)
-{
-	size_t len = strlen(directory);
-
-	if (strcmp(directory, "/") == 0)
-		return 1;
-	return strncmp(path, directory, len) == 0 && (path[len] == 0 || path[len] == '/');
 }

@@ -57,7 +57,4 @@ _Noreturn void mountpoint_unmount(const struct mountpoint *mountpoint);
 /* Unmounts that mount if it is dead, without a message. */
 void mountpoint_clear(const struct mountpoint *mountpoint);
 
-/* Is path equal to the directory or below it? Both absolute and without symbolic links. */
-int mountpoint_covers(const char *directory, const char *path);
-
 #endif

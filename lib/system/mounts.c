@@ -22,16 +22,21 @@
 #define STATX_MNT_ID_UNIQUE 0x4000U
 #endif
 
-bool mounts_has(const char *directory, const char *name)
+bool mounts_has_at(int directory, const char *name)
 {
 	struct stat st;
-	int fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC), rc;
 
-	if (fd < 0)
-		return false;
-	rc = fstatat(fd, name, &st, 0);
-	close(fd);
-	return rc == 0 && S_ISREG(st.st_mode);
+	return fstatat(directory, name, &st, 0) == 0 && S_ISREG(st.st_mode);
+}
+
+bool mounts_has(const char *directory, const char *name)
+{
+	int fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	bool has = fd >= 0 && mounts_has_at(fd, name);
+
+	if (fd >= 0)
+		close(fd);
+	return has;
 }
 
 FILE *mounts_open(void)
@@ -106,6 +111,37 @@ char *mounts_place(const char *store, bool (*answers)(const char *place))
 	if (mounts)
 		fclose(mounts);
 	return place;
+}
+
+bool mounts_covers(const char *directory, const char *path)
+{
+	size_t len = strlen(directory);
+
+	if (strcmp(directory, "/") == 0)
+		return true;
+	return strncmp(path, directory, len) == 0 && (path[len] == 0 || path[len] == '/');
+}
+
+bool mounts_around(const char *path, struct mounts_around *around)
+{
+	FILE *mounts = mounts_open();
+	struct mounts_entry entry;
+	bool found = false;
+	size_t longest = 0;
+
+	while (mounts && mounts_next(mounts, &entry)) {
+		size_t len = strlen(entry.where);
+
+		if (len < longest || !mounts_covers(entry.where, path))
+			continue;
+		longest = len;
+		found = entry.rowfs;
+		snprintf(around->store, sizeof(around->store), "%s", entry.what);
+		snprintf(around->place, sizeof(around->place), "%s", entry.where);
+	}
+	if (mounts)
+		fclose(mounts);
+	return found;
 }
 
 pid_t mounts_holder(const char *store)

@@ -3,6 +3,7 @@
 #ifndef FS_MOUNTS_H
 #define FS_MOUNTS_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@ struct mounts_entry {
 #define MOUNTS_MARKER "ROWFS" /* the file that each store has in its directory */
 /* Is there a regular file of that name in the directory? */
 bool mounts_has(const char *directory, const char *name);
+bool mounts_has_at(int directory, const char *name);
 
 /* Opens the list of all mounts; NULL: no /proc. The caller closes it. */
 FILE *mounts_open(void);
@@ -43,6 +45,16 @@ int mounts_identify(int fd, struct mounts_id *id);
 /* The mountpoint of a store, an absolute path without links; the caller frees it. answers: which
  * places count, of several; NULL: all. NULL: none, or no memory. */
 char *mounts_place(const char *store, bool (*answers)(const char *place));
+
+/* Is path equal to the directory or below it? Both absolute and without symbolic links. */
+bool mounts_covers(const char *directory, const char *path);
+
+struct mounts_around {
+	char store[PATH_MAX]; /* as `what` of an entry */
+	char place[PATH_MAX]; /* the mountpoint */
+};
+/* The rowfs mount in which an absolute path without links lies. False: none. Asks no server. */
+bool mounts_around(const char *path, struct mounts_around *around);
 
 /* The process that has the store open; 0: none; -1: unknown, because the store is unreadable. */
 pid_t mounts_holder(const char *store);

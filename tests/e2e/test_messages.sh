@@ -91,6 +91,17 @@ mkdir n
 told "rowfs: in use" 1 "rowfs: $used" rowfs s n
 told "fsck.rowfs: in use" 8 "fsck.rowfs: $used" fsck.rowfs -n s
 told "mkfs.rowfs: in use" 1 "mkfs.rowfs: $used" mkfs.rowfs --force s
+for place in m m/t; do
+	mounted="not a store: $TMP/s is mounted at $TMP/m"
+	told "rowfs: $place is taken for a store" 1 "rowfs: $TMP/$place: $mounted" rowfs $place n
+	told "fsck.rowfs: $place is taken for a store" 8 "fsck.rowfs: $place: $mounted" fsck.rowfs -n $place
+done
+check_eq "and that asks the mount for no name" "" "$(cat m/.rowfs/errors)"
+mkfs.rowfs other || die "no other store"
+for place in s s/data; do
+	told "rowfs: a mountpoint in another store, $place" 1 "rowfs: $TMP/$place: it lies in a store, which keeps its own files there" \
+		rowfs other $place
+done
 told "rowfs: the store behind the mountpoint" 2 "rowfs: s: the store comes first: rowfs s n" rowfs n s
 told "also where the mountpoint is missing" 2 "rowfs: s: the store comes first: rowfs s none" rowfs none s
 

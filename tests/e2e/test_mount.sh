@@ -74,7 +74,7 @@ done
 fail_with "a directory that is no store" 1 '^rowfs: .*plain: .*(store)' run plain m
 check_eq "it is left as it was" "" "$(ls -A plain)"
 fail_with "a file that is no store" 1 '^rowfs: .*file: ' run file m
-fail_with "a mountpoint in the store" 1 '^rowfs: .*s/data: it lies in the store' run s s/data
+fail_with "a mountpoint in the store" 1 '^rowfs: .*s/data: it lies in a store' run s s/data
 fail_with "the store itself" 1 '^rowfs: .*s: ' run s s
 check "it is left alone" run s m
 unmount m
