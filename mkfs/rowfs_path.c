@@ -14,6 +14,7 @@ enum path_option { PATH_SCHEMA = 256, PATH_STORE, PATH_STORED, PATH_KEY };
 
 static const struct program program = {
 	.name = (char[]){"rowfs-path"},
+	.store = "--store ",
 	.help = "Usage: rowfs-path [--schema FILE | --store STORE] [--stored] TABLE KEY...\n"
 		"       rowfs-path [--schema FILE | --store STORE] [--stored] --key PATH...\n"
 		"\n"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the mount and the table of a directory. The root is the ancestor on the same device that
- * has .rowfs. A directory in a table tells the table's name; one with rows has .rows.
+ * Finds the mount and the table of a directory. The root is in the kernel's list of mounts; without
+ * a list it is the ancestor on the same device that has .rowfs. A directory in a table tells the
+ * table's name; one with rows has .rows.
  */
 #include "mkfs/base/mounted.h"
 
@@ -17,9 +18,22 @@
 #include "lib/escape.h"
 #include "lib/system/mounts.h"
 
+/* The rowfs mount that a path lies in; false: none. */
+static bool mounted_around(const char *path, struct mounts_around *around)
+{
+	char *resolved = realpath(path, NULL);
+	bool found = resolved && mounts_around(resolved, around);
+
+	free(resolved);
+	return found;
+}
+
+/* A look for ROWFS in a mount would be a miss in its errors. */
 bool mounted_is_store(const char *path)
 {
-	return mounts_has(path, MOUNTS_MARKER);
+	struct mounts_around around;
+
+	return !mounted_around(path, &around) && mounts_has(path, MOUNTS_MARKER);
 }
 
 static bool mounted_answers(const char *place)
@@ -59,8 +73,8 @@ int mounted_open_store(const struct program *program, const char *path, const ch
 	word = place ? escape_path(place) : NULL;
 	advice = strrchr(fault.text, ';');
 	if (word && advice)
-		program_fail(program, "%.*s; try %s %s", (int)(advice - fault.text), fault.text,
-			     program->name, word);
+		program_fail(program, "%.*s; try %s %s%s", (int)(advice - fault.text), fault.text,
+			     program->name, program->store ? program->store : "", word);
 	else
 		program_fail(program, "%s", fault.text);
 	free(word);
@@ -109,10 +123,12 @@ uint64_t mounted_count(const char *root, const char *file, const char *name)
 /* Finds the root of the mount. */
 static int mounted_root(struct mounted *mounted)
 {
+	struct mounts_around around;
 	struct stat st, up;
 	char *slash;
 
-	mounted->root = strdup(mounted->directory);
+	mounted->root = strdup(mounted_around(mounted->directory, &around) ? around.place
+									   : mounted->directory);
 	if (!mounted->root)
 		return -ENOMEM;
 	if (stat(mounted->directory, &st))

@@ -12,7 +12,8 @@ enum program_exit { PROGRAM_OK = 0, PROGRAM_FAILED = 1, PROGRAM_MISUSED = 2 };
 
 struct program {
 	char *name;
-	const char *help; /* the text of --help */
+	const char *help;  /* the text of --help */
+	const char *store; /* the option before a store, "--store "; NULL: it is an argument */
 };
 
 /* The last entries of options: --help and --version, which every program has, and the end. */

@@ -87,6 +87,12 @@ used="$TMP/s: in use by process PID, mounted at $TMP/m; fusermount3 -u unmounts 
 for program in rowfs-dump rowfs-load; do
 	told "$program: in use by a mount" 1 "$program: ${used%;*}; try $program $TMP/m" $program s
 done
+told "rowfs-path: in use by a mount" 1 "rowfs-path: ${used%;*}; try rowfs-path --store $TMP/m" rowfs-path --store s t a
+for command in "rowfs-dump m/t" "rowfs-load m/t file" "rowfs-advise m/t" "rowfs-path --store m/t t a"; do
+	# shellcheck disable=SC2086 # a program and its arguments
+	check "$command" $command
+done
+check_eq "which look for no name that is missing" "" "$(cat m/.rowfs/errors)"
 mkdir n
 told "rowfs: in use" 1 "rowfs: $used" rowfs s n
 told "fsck.rowfs: in use" 8 "fsck.rowfs: $used" fsck.rowfs -n s
