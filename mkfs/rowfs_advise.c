@@ -17,7 +17,7 @@
 #include "lib/system/message.h"
 #include "mkfs/base/mounted.h"
 #include "mkfs/load/lines.h"
-#include "mkfs/text/csv_rows.h"
+#include "mkfs/text/csv_options.h"
 #include "store/advice/advice.h"
 
 #define ADVISE_TABLE "rows" /* the name of a table that the input does not name */
@@ -28,10 +28,7 @@ enum advise_option {
 	ADVISE_SCHEMA,
 	ADVISE_NAME,
 	ADVISE_CSV,
-	ADVISE_TSV,
-	ADVISE_KEY,
-	ADVISE_FAMILY,
-	ADVISE_TIMESTAMPS
+	ADVISE_TSV
 };
 
 static const struct program program = {
@@ -49,7 +46,8 @@ static const struct program program = {
 		"  --table TABLE  the table of rows that no line {\"table\": ...} precedes;\n"
 		"                 of a STORE, only this table\n"
 		"  --csv TABLE    FILE is CSV, as rowfs-load takes it; --tsv: with tabs\n"
-		"  --family F, --key COLUMN,..., --timestamps   with --csv: as of rowfs-load\n"
+		"  --delimiter C, --key COLUMN,..., --family F, --null TEXT, --escape backslash,\n"
+		"  --timestamps   with --csv: as of rowfs-load\n"
 		"  --foreign      as root, uses another user's store without Landlock, too\n"
 		"  -h, --help     prints this; -V, --version prints the version\n"
 		"\n"
@@ -402,17 +400,9 @@ static int advise_option(struct advise *advise, int option, const char **schema)
 					: option == ADVISE_CSV ? ','
 							       : '\t';
 		break;
-	case ADVISE_KEY:
-		advise->csv.key = optarg;
-		break;
-	case ADVISE_FAMILY:
-		advise->csv.family = optarg;
-		break;
-	case ADVISE_TIMESTAMPS:
-		advise->csv.timestamps = true;
-		break;
 	default:
-		return option ? program_option(&program, option) : -1;
+		if (option && !csv_options_take(&advise->csv, option))
+			return program_option(&program, option);
 	}
 	return -1;
 }
@@ -420,11 +410,10 @@ static int advise_option(struct advise *advise, int option, const char **schema)
 /* Checks the arguments. */
 static int advise_arguments(struct advise *advise, char **names, int count)
 {
-	const struct csv_rows_options *csv = &advise->csv;
+	int exit_code = csv_options_check(&program, &advise->csv);
 
-	if (!csv->separator && (csv->family || csv->timestamps || csv->key))
-		return program_misuse(&program, "--key, --family and --timestamps go with --csv "
-						"or --tsv");
+	if (exit_code)
+		return exit_code;
 	if (count == 0)
 		return program_misuse(&program, "FILE or STORE is missing");
 	if (count > 1)
@@ -437,18 +426,15 @@ static int advise_arguments(struct advise *advise, char **names, int count)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"json", no_argument, NULL, ADVISE_JSON},
-		{"whole", no_argument, NULL, ADVISE_WHOLE},
-		{"schema", required_argument, NULL, ADVISE_SCHEMA},
-		{"table", required_argument, NULL, ADVISE_NAME},
-		{"csv", required_argument, NULL, ADVISE_CSV},
-		{"tsv", required_argument, NULL, ADVISE_TSV},
-		{"key", required_argument, NULL, ADVISE_KEY},
-		{"family", required_argument, NULL, ADVISE_FAMILY},
-		{"timestamps", no_argument, NULL, ADVISE_TIMESTAMPS},
-		PROGRAM_FOREIGN,
-		PROGRAM_OPTIONS};
+	static const struct option options[] = {{"json", no_argument, NULL, ADVISE_JSON},
+						{"whole", no_argument, NULL, ADVISE_WHOLE},
+						{"schema", required_argument, NULL, ADVISE_SCHEMA},
+						{"table", required_argument, NULL, ADVISE_NAME},
+						{"csv", required_argument, NULL, ADVISE_CSV},
+						{"tsv", required_argument, NULL, ADVISE_TSV},
+						CSV_OPTIONS,
+						PROGRAM_FOREIGN,
+						PROGRAM_OPTIONS};
 	static struct advise advise = {.csv = {.has_family = advise_has_family,
 					       .begin = advise_begin,
 					       .row = advise_row,

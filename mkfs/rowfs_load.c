@@ -24,19 +24,13 @@
 #include "mkfs/load/lines.h"
 #include "mkfs/load/sink.h"
 #include "mkfs/load/skip.h"
-#include "mkfs/text/csv_rows.h"
+#include "mkfs/text/csv_options.h"
 #include "store/rows.h"
 
 enum load_option {
 	LOAD_CSV = 256,
 	LOAD_TSV,
-	LOAD_DELIMITER,
-	LOAD_KEY,
-	LOAD_FAMILY,
-	LOAD_NULL,
-	LOAD_ESCAPE,
 	LOAD_CREATE,
-	LOAD_TIMESTAMPS,
 	LOAD_NO_SCHEMA,
 	LOAD_QUIET,
 	LOAD_SKIP_BAD
@@ -90,7 +84,6 @@ struct load {
 	struct skip skip;
 	uint64_t
 		refused; /* line of the record that the sink refused and that is skipped; 0: none */
-	const char *delimiter; /* --delimiter; NULL: none */
 	struct csv_rows_options csv;
 	uint64_t bytes, size; /* read; of the file, 0: not known */
 	bool file;	      /* the input is a named file */
@@ -537,26 +530,15 @@ out:
 /* Checks the arguments, opens the input and loads it. */
 static int load_all(struct load *load, char **names, int count)
 {
-	const struct csv_rows_options *csv = &load->csv;
-	int exit_code, rc;
+	struct csv_rows_options *csv = &load->csv;
+	int rc, exit_code = csv_options_check(&program, csv);
 
-	if (!load->table &&
-	    (csv->family || csv->timestamps || csv->key || csv->create || csv->null || csv->escape))
-		return program_misuse(&program, "--key, --family, --create, --null, --escape and "
-						"--timestamps go with --csv or --tsv");
+	if (exit_code)
+		return exit_code;
+	if (!load->table && csv->create)
+		return program_misuse(&program, "--create goes with --csv or --tsv");
 	if (!load->table && load->skip_name)
 		return program_misuse(&program, "--skip-bad goes with --csv or --tsv");
-	if (load->delimiter && csv->separator != ',')
-		return program_misuse(&program, "--delimiter goes with --csv");
-	if (load->delimiter && (strlen(load->delimiter) != 1 || strchr("\"\r\n", *load->delimiter)))
-		return program_misuse(&program,
-				      "--delimiter %s: it is one byte, no quote and no end of a "
-				      "line; --tsv takes tabs",
-				      load->delimiter);
-	if (load->delimiter)
-		load->csv.separator = *load->delimiter;
-	if (load->table && csv->escape == csv->separator)
-		return program_misuse(&program, "--delimiter and --escape are the same byte");
 	if (load->table && load->no_schema)
 		return program_misuse(&program, "--no-schema goes with lines of JSON");
 	if (count == 0)
@@ -596,13 +578,8 @@ int main(int argc, char **argv)
 	static const struct option options[] = {
 		{"csv", required_argument, NULL, LOAD_CSV},
 		{"tsv", required_argument, NULL, LOAD_TSV},
-		{"delimiter", required_argument, NULL, LOAD_DELIMITER},
-		{"key", required_argument, NULL, LOAD_KEY},
-		{"family", required_argument, NULL, LOAD_FAMILY},
-		{"null", required_argument, NULL, LOAD_NULL},
-		{"escape", required_argument, NULL, LOAD_ESCAPE},
+		CSV_OPTIONS,
 		{"create", no_argument, NULL, LOAD_CREATE},
-		{"timestamps", no_argument, NULL, LOAD_TIMESTAMPS},
 		{"no-schema", no_argument, NULL, LOAD_NO_SCHEMA},
 		{"skip-bad", required_argument, NULL, LOAD_SKIP_BAD},
 		{"quiet", no_argument, NULL, LOAD_QUIET},
@@ -625,30 +602,15 @@ int main(int argc, char **argv)
 				return program_misuse(&program, "only one --csv or --tsv");
 			load.table = optarg;
 			csv->separator = option == LOAD_CSV ? ',' : '\t';
-		} else if (option == LOAD_DELIMITER) {
-			load.delimiter = optarg;
-		} else if (option == LOAD_KEY) {
-			csv->key = optarg;
-		} else if (option == LOAD_FAMILY) {
-			csv->family = optarg;
-		} else if (option == LOAD_NULL) {
-			csv->null = optarg;
-		} else if (option == LOAD_ESCAPE) {
-			if (strcmp(optarg, "backslash") != 0)
-				return program_misuse(
-					&program, "--escape %s: only backslash is known", optarg);
-			csv->escape = '\\';
 		} else if (option == LOAD_CREATE) {
 			csv->create = true;
-		} else if (option == LOAD_TIMESTAMPS) {
-			csv->timestamps = true;
 		} else if (option == LOAD_NO_SCHEMA) {
 			load.no_schema = true;
 		} else if (option == LOAD_SKIP_BAD) {
 			load.skip_name = optarg;
 		} else if (option == LOAD_QUIET) {
 			load.quiet = true;
-		} else if (option) {
+		} else if (option && !csv_options_take(csv, option)) {
 			return program_option(&program, option);
 		}
 	}

@@ -74,6 +74,7 @@ static void skip_over(const struct skip *skip, const struct csv *csv, struct ski
 	struct csv one = {.max = csv->max,
 			  .separator = csv->separator,
 			  .escape = csv->escape,
+			  .literal = csv->literal,
 			  .place = {place->line, 1}};
 	size_t from = place->at, used;
 	int more = csv_read(&one, skip->bytes + from, skip->len - from, &used);

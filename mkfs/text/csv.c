@@ -5,7 +5,8 @@
  * error, as are bytes behind the closing quote: programs disagree about such files.
  *
  * Escapes, also in quotes, are those of PostgreSQL's and MySQL's exports: 0 b f n r t v for a byte,
- * N for a null field, and any other byte but a letter or digit for itself.
+ * N for a null field, and any other byte but a letter or digit for itself. The text formats of both
+ * know no quotes.
  */
 #include "mkfs/text/csv.h"
 
@@ -211,7 +212,7 @@ static int csv_step(struct csv *csv, const char *text, size_t len, size_t *taken
 	if (rc)
 		return rc;
 	if (csv->state == CSV_FIELD) {
-		csv_field_begin(csv, *text == '"');
+		csv_field_begin(csv, *text == '"' && !csv->literal);
 		if (csv->state == CSV_QUOTED) {
 			csv->cr = false;
 			csv->place.column++;
@@ -234,7 +235,8 @@ static int csv_step(struct csv *csv, const char *text, size_t len, size_t *taken
 		quote = memchr(text, '"', run);
 		run = quote ? (size_t)(quote - text) : run;
 	} else if (csv->state == CSV_PLAIN) {
-		run = escape ? csv_span(text, run, '"', '\n', '\r', csv->separator, escape)
+		run = escape ? csv_span(text, run, csv->literal ? escape : '"', '\n', '\r',
+					csv->separator, escape)
 			     : csv_plain(text, run, csv->separator, '\r');
 	} else {
 		run = 0;

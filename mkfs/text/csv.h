@@ -21,12 +21,13 @@ struct csv_field {
 	bool null;   /* an escape says so; it has no bytes */
 };
 
-/* The caller sets max, separator, escape and place (1, 1), and frees bytes and fields at the end;
- * all else is zero at first. */
+/* The caller sets max, separator, escape, literal and place (1, 1), and frees bytes and fields at
+ * the end; all else is zero at first. */
 struct csv {
 	size_t max;	/* bytes of a record */
 	char separator; /* of fields */
 	char escape;	/* begins an escape, as a backslash; 0: no byte does */
+	bool literal;	/* with an escape: quotes are ordinary bytes */
 	int state;
 	bool escaped;		/* the last byte was that of an escape */
 	bool cr;		/* the last byte was a CR that ended a line */

@@ -30,6 +30,7 @@ void csv_rows_open(struct csv_rows *rows, const struct csv_rows_options *options
 				  .csv = {.max = WCS_IMPORT_LINE_MAX,
 					  .separator = options->separator,
 					  .escape = options->escape,
+					  .literal = options->literal,
 					  .place = {1, 1}}};
 }
 
@@ -228,12 +229,12 @@ static int csv_rows_alone(struct csv_rows *rows, const char *what)
 		if (memchr(field.data, *other, field.len))
 			return csv_rows_fail(rows, -EINVAL, at,
 					     "the %s have no field behind the first: is '%c' "
-					     "between the fields?",
-					     what, *other);
+					     "between the fields (--delimiter '%c')?",
+					     what, *other, *other);
 	if (memchr(field.data, '\t', field.len))
 		return csv_rows_fail(rows, -EINVAL, at,
 				     "the %s have no field behind the first: is a tab between the "
-				     "fields?",
+				     "fields (--tsv)?",
 				     what);
 	return rows->options.key ? 0
 				 : csv_rows_fail(rows, -EINVAL, at,

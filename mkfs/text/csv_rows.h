@@ -27,9 +27,11 @@ struct csv_rows_options {
 	const char *null; /* the text of a field without quotes that is no cell; NULL: any empty
 			   * field is none */
 	bool create;	  /* the family may be missing */
-	char separator;
-	char escape;	 /* of struct csv */
-	bool timestamps; /* value@timestamp */
+	char separator, escape; /* of struct csv */
+	bool literal;		/* of struct csv */
+	const char *delimiter;	/* --delimiter; NULL: none */
+	const char *escapes;	/* --escape; NULL: none */
+	bool timestamps;	/* value@timestamp */
 	/* Has the table the family? */
 	int (*has_family)(void *ctx, const char *family);
 	/* The header is read: `line` is where its last record begins, the cells are its columns,

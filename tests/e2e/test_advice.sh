@@ -29,6 +29,7 @@ fail_with "an unknown option" 2 '^rowfs-advise: ' "$advise" --wrong -
 fail_with "no file" 2 '^rowfs-advise: FILE or STORE is missing' "$advise"
 fail_with "two files" 2 '^rowfs-advise: b: one FILE or STORE only' "$advise" a b
 fail_with "two formats" 2 '^rowfs-advise: only one --table, --csv or --tsv' "$advise" --csv t --tsv t -
+fail_with "a delimiter of lines of JSON" 2 'goes with --csv' "$advise" --delimiter ';' -
 fail_with "a family of lines of JSON" 2 'go with --csv or --tsv' "$advise" --family f -
 fail_with "a table's name that is none" 1 '^rowfs-advise: a/b: not a table' "$advise" --table a/b -
 fail_with "a file that is missing" 1 '^rowfs-advise: none: No such file' "$advise" none
@@ -173,6 +174,10 @@ check_eq "a key of two columns, and a column that has its family" "log domains-f
 	printf 'v:q\tname\thost\n'
 	seq -f $'ann\tx\th%.0f.example.com' 200
 } | "$advise" --json --tsv log --key host,name - | rules)"
+check_eq "as rowfs-load takes it, with a delimiter, escapes and a word for no value" "log domains-forward" "$({
+	printf 'v:q;v:r;host\n'
+	seq -f 'ann\;ann;N;h%.0f.example.com' 200
+} | "$advise" --json --csv log --key host --delimiter ';' --escape backslash --null N - | rules)"
 check_eq "in the shown form of a design" 0 "$({
 	printf 'name,host\n'
 	seq -f 'ann,h%.0f.example.com' 200

@@ -236,11 +236,11 @@ check "also into a mount" "$load" --csv t --delimiter ';' m/t <(printf ';f;\n;a;
 check_eq "arrived" 2,3 "$(cat m/t/l/f/b)"
 unmount_store m
 while read -r header byte; do
-	csv 1:1 "the columns have no field behind the first: is $byte between the fields" --key id < <(printf "%b\\n" "$header")
+	csv 1:1 "the columns have no field behind the first: is $byte" --key id < <(printf "%b\\n" "$header")
 done <<'END'
-id;f:a ';'
-id\tf:a a.tab
-id|f:a '.'
+id;f:a ';' between the fields .--delimiter ';'.
+id\tf:a a tab between the fields .--tsv.
+id|f:a '.' between the fields .--delimiter '.'.
 END
 csv 1:1 "the columns have no field behind the first: is ',' between" --key id --delimiter ';' < <(printf 'id,f:a\n')
 for delimiter in '' ';;' ä '"' $'\n' $'\r' '\t'; do
@@ -290,6 +290,18 @@ mount_store s m
 check "also into a mount" "$load" --csv t --key id --escape backslash m/t <(printf 'id,f:a\nn,a\\nb\n')
 check_eq "arrived" $'a\nb' "$(cat m/t/n/f/a)"
 unmount_store m
+fresh
+printf 'id\tf:q\tf:"r"\n"a"\t"hi"\t5" disk\nb\t"x" y\t\\"\nc\t"open\t\\N\n' >in.tsv
+check "tsv: with escapes quotes are ordinary bytes" "$load" --tsv t --key id --escape backslash s in.tsv
+check_eq "also the first of a field" \
+	'["\"a\"",{"f":{"\"r\"":"5\" disk","q":"\"hi\""}}] ["b",{"f":{"\"r\"":"\"","q":"\"x\" y"}}] ["c",{"f":{"q":"\"open"}}]' "$(newest_of s t)"
+fresh
+"$load" --tsv t --key id --escape backslash --skip-bad bad s < <(printf 'id\tf:q\na\t"1\t2\nb\t"3\n') 2>err
+check_eq "also in a record that is skipped" $'standard input:2:1: 3 fields, but the header has 2\na\t"1\t2 ["b",{"f":{"q":"\\"3"}}]' \
+	"$(cat bad) $(newest_of s t)"
+rm bad
+check "csv: with tabs, escapes and quotes" "$load" --csv t --key id --delimiter $'\t' --escape backslash s <(printf 'id\tf:q\nc\t"\\"4"\n')
+check_eq "these are no bytes of the field" '["c",{"f":{"q":"\"4"}}]' "$(newest_of s t | grep -o '\["c".*')"
 escapes=(--key id --escape backslash)
 csv 4:4 'unknown escape; write a backslash as \\\\ \(1 line applied' "${escapes[@]}" < <(printf 'id,f:a\nk,a\\\nb\nl,\\x\n')
 csv 2:5 'unknown escape' "${escapes[@]}" < <(printf 'id,f:a\nk,"\\N"\n')

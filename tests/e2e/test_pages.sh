@@ -30,10 +30,11 @@ done
 
 # of_code FILE: the options in the file's array for message_getopt.
 of_code() {
-	grep -oE '\{"[a-z-]+", (no|required)_argument' "$1" | sed 's/{"\([a-z-]*\)".*/--\1/'
+	grep -oE '"[a-z-]+", (no|required)_argument' "$1" | sed 's/"\([a-z-]*\)".*/--\1/'
 	grep -oE 'message_getopt\(argc, argv, "[^"]*"' "$1" | cut -d '"' -f 2 | tr -d '+:' | sed 's/./-&\n/g'
 	grep -q PROGRAM_OPTIONS "$1" && echo --help --version
 	grep -q PROGRAM_FOREIGN "$1" && echo --foreign
+	grep -q '^	*CSV_OPTIONS,' "$1" && of_code "$source/mkfs/text/csv_options.h"
 }
 of_help() {
 	"$BUILD/$1" --help | grep -E '^  -' | grep -oE '(^|[ ,])-{1,2}[a-zA-Z-]+' | tr -d ,
