@@ -9,6 +9,7 @@
 #include "store/keys/keys.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "lib/times.h"
@@ -136,6 +137,33 @@ static int time_encode(const struct wcs_keys_segment *segment, struct wcs_slice 
 	return 0;
 }
 
+/* Adds the canonical forms of a plain number (times_ask) that is meant in another unit. */
+static void time_add_units(const struct wcs_keys_segment *segment, struct wcs_slice shown,
+			   struct wcs_fault *fault)
+{
+	static const struct {
+		const char *words;
+		int64_t us;
+	} meant[] = {{"; of seconds it is", 1000000}, {"; of milliseconds it is", 1000}};
+	char words[TIMES_ASK_MAX], text[TIMES_MAX];
+	bool ago;
+	int64_t number, us;
+
+	if (!fault || !times_ask(shown.data, shown.len, words) ||
+	    times_parse_any(shown.data, shown.len, &number, &ago) != 0)
+		return;
+	for (size_t i = 0; i < sizeof(meant) / sizeof(*meant); i++) {
+		size_t used = strlen(fault->text);
+
+		if (__builtin_mul_overflow(number, meant[i].us, &us) ||
+		    (uint64_t)(us / units[segment->unit].us) > time_last(segment))
+			continue;
+		snprintf(fault->text + used, sizeof(fault->text) - used, "%s %.*s", meant[i].words,
+			 (int)time_format(segment, (uint64_t)(us / units[segment->unit].us), text),
+			 text);
+	}
+}
+
 static bool time_decode(const struct wcs_keys_segment *segment, struct wcs_slice bytes,
 			unsigned char *shown, size_t *len)
 {
@@ -249,7 +277,6 @@ int wcs_keys_encode(const struct wcs_keys *keys, size_t segment, struct wcs_slic
 		    struct wcs_fault *fault)
 {
 	unsigned char again[WCS_KEYS_SHOWN_MAX];
-	char words[TIMES_ASK_MAX];
 	const struct wcs_keys_segment *one;
 	size_t again_len;
 	int rc;
@@ -270,14 +297,13 @@ int wcs_keys_encode(const struct wcs_keys *keys, size_t segment, struct wcs_slic
 	if (rc != 0 || any != NULL)
 		return rc;
 	codecs[one->codec].decode(one, (struct wcs_slice){bytes, *len}, again, &again_len);
-	if (wcs_slice_compare(shown, (struct wcs_slice){again, again_len}) != 0)
-		return wcs_fault_set(fault, -EINVAL, "%s: its canonical form is %.*s%s", one->name,
-				     (int)again_len, (const char *)again,
-				     codecs[one->codec].encode == time_encode &&
-						     times_ask(shown.data, shown.len, words)
-					     ? "; " TIMES_ASK
-					     : "");
-	return 0;
+	if (wcs_slice_compare(shown, (struct wcs_slice){again, again_len}) == 0)
+		return 0;
+	wcs_fault_set(fault, -EINVAL, "%s: its canonical form is %.*s", one->name, (int)again_len,
+		      (const char *)again);
+	if (codecs[one->codec].encode == time_encode)
+		time_add_units(one, shown, fault);
+	return -EINVAL;
 }
 
 bool wcs_keys_decode(const struct wcs_keys *keys, size_t segment, struct wcs_slice bytes,

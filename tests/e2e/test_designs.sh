@@ -114,7 +114,7 @@ page/x 2026-11-22T21:00:00Z 2026-11-22T21:00:00.000000Z
 page/x 2026-02-30T00:00:00.000000Z time
 page/x 2026-11-22T21:00:00.000000+01:00 2026-11-22T20:00:00.000000Z
 page/x yesterday time
-page/x 1700000000 are seconds .* or milliseconds .* meant
+page/x 1700000000 28:20.000000Z; of seconds it is 2023-11-14T22:13:20.000000Z; of milliseconds it is 1970-01-20T16:13:20.000000Z$
 page/x 1700000000000000 2023-11-14T22:13:20.000000Z$
 EOF
 check "a directory that the codec takes can be made" mkdir -p "$m/pad/8/x"
@@ -138,7 +138,8 @@ lines=$(wc -l <"$m/.rowfs/errors")
 check "other forms are found" stat "$m/day/.from/me#1795392000000000" "$m/day/me/.from/2026-11-22" "$m/day/me/.from/now" "$m/day/.from/17"
 check_eq "and add no line" "$lines" "$(wc -l <"$m/.rowfs/errors")"
 refused "in row JSON only the canonical form" 'Invalid argument' "$m/day/.rows" '{"key":"me#1795392000","families":{"f":{"q":["x"]}}}'
-error "and the errors ask for the unit there" 'canonical form is 1970-01-01T00:29:55Z; are seconds .* or milliseconds .* meant'
+error "and the errors have that of each unit" \
+	'canonical form is 1970-01-01T00:29:55Z; of seconds it is 2026-11-23T00:00:00Z; of milliseconds it is 1970-01-21T18:43:12Z '
 rows day "soon#$(date -u -d '+2 seconds' +%FT%TZ)" "late#$(date -u -d '+1 day' +%FT%TZ)"
 check_eq "and now" "$(cat "$m/day/late/.keys")" "$(cat "$m/day/late/.from/now/.keys")"
 check "which is another one at each lookup" within eval '[ -n "$(cat "$m/day/soon/.to/now/.keys")" ]'

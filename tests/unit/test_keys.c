@@ -361,6 +361,14 @@ static const struct {
 	{&time_us, "99999999d", "at: under time it is", NULL}, /* before 1970 */
 	{&time_s, "2026-11-22T21:00:00.9Z", "at: its canonical form is 2026-11-22T21:00:00Z",
 	 "1795381200"},
+	{&time_s, "1795381200",
+	 "at: its canonical form is 1970-01-01T00:29:55Z; of seconds it is 2026-11-22T21:00:00Z; "
+	 "of milliseconds it is 1970-01-21T18:43:01Z",
+	 "0000001795"},
+	{&time_us, "99999999999999",
+	 "at: its canonical form is 1973-03-03T09:46:39.999999Z; of milliseconds it is "
+	 "5138-11-16T09:46:39.999000Z",
+	 "0000099999999999999"},
 	{&time_s, "2286-11-20T17:46:40Z",
 	 "at: under time a time is from 1970 on, and at most 2286-11-20T17:46:39Z", NULL},
 	{&time_ms, "2026-11-22T21:00:00.0079Z",
