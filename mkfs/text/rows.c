@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/names.h"
 #include "mkfs/base/key_path.h"
 #include "store/chain/views.h"
 
@@ -142,6 +143,81 @@ static int rows_directory(struct rows *rows, const struct wcs_table_schema *tabl
 	return rows->mounted.table[0] ? fd : rows_descend(fd, strcpy(name, table->name));
 }
 
+/* Prints the remark on a view, if there is one; the mount has it in its errors. */
+static void rows_remark(struct rows *rows, const struct wcs_table_schema *table,
+			const struct wcs_view_name *view, const char *argument)
+{
+	const struct wcs_view_text text = {.text = {argument, strlen(argument)},
+					   .delimiter = table->delimiter,
+					   .keys = table->keys};
+	struct wcs_fault fault = {.text = ""};
+	struct wcs_view_step step;
+
+	if (rows->remarked || wcs_view_parse(view, &text, &step, &fault) != 0 || !fault.text[0])
+		return;
+	rows->remarked = true;
+	program_fail(rows->program, "%s: table %s: .%s/%s: %s", rows->path, table->name, view->name,
+		     argument, fault.text);
+}
+
+/* Reads the views as wcs_view_chain does for a store: refuses what is no view, and leaves the
+ * segments, TABLE/SEGMENT..., in path, which has room for the table and the views. */
+static int rows_check_views(struct rows *rows, const struct wcs_table_schema *table, char *path)
+{
+	char *views = strdup(rows->views), *rest = views, *name;
+	const struct wcs_view_name *view;
+	bool chunk = false;
+	int exit_code = views ? PROGRAM_OK : program_fail(rows->program, "no memory");
+
+	path = stpcpy(path, table->name);
+	while (exit_code == PROGRAM_OK && (name = strtok_r(rest, "/", &rest))) {
+		if (*name != '.' || chunk) {
+			path = stpcpy(stpcpy(path, "/"), name);
+			chunk = names_is_chunk(name, strlen(name));
+			continue;
+		}
+		view = wcs_view_find(name + 1, strlen(name + 1));
+		if (!view || (view->kind == WCS_STEP_RAW && name != views))
+			exit_code = program_fail(rows->program,
+						 "%s: table %s: %s: there is no such view here",
+						 rows->path, table->name, name);
+		else if (view->argument && (name = strtok_r(NULL, "/", &rest))) {
+			rows_remark(rows, table, view, name);
+			while (view->form == WCS_VIEW_KEY && names_is_chunk(name, strlen(name)) &&
+			       (name = strtok_r(NULL, "/", &rest)))
+				;
+		}
+	}
+	free(views);
+	return exit_code;
+}
+
+/* Opens the directory of the views. A missing directory of segments is no error, and has no rows:
+ * *directory is -ENOENT then. */
+static int rows_open_views(struct rows *rows, const struct wcs_table_schema *table, int *directory)
+{
+	char *path = malloc(strlen(table->name) + strlen(rows->views) + 2);
+	int exit_code = path ? rows_check_views(rows, table, path)
+			     : program_fail(rows->program, "no memory");
+	struct wcs_slice key = {0};
+
+	if (exit_code != PROGRAM_OK) {
+		close(*directory);
+	} else {
+		*directory = rows_descend_free(*directory, strdup(rows->views));
+		if (*directory == -ENOENT && !rows->mounted.below && strchr(path, '/'))
+			exit_code = key_of_path(rows->program, path, table, &key);
+		else if (*directory < 0)
+			exit_code = program_fail(
+				rows->program,
+				"--view %s: %s; %s/.rowfs/errors may have the reason", rows->views,
+				strerror(-*directory), rows->mounted.root);
+	}
+	free((void *)(uintptr_t)key.data);
+	free(path);
+	return exit_code;
+}
+
 /* Prints the reason of a failed read of the store. */
 static int rows_fail_read(const struct rows *rows, int rc)
 {
@@ -188,11 +264,10 @@ int rows_start(struct rows *rows, const struct wcs_table_schema *table, const st
 		return rows_export(rows, key, kind);
 	directory = rows_directory(rows, table);
 	if (directory >= 0 && rows->views) {
-		directory = rows_descend_free(directory, strdup(rows->views));
-		if (directory < 0)
-			return program_fail(rows->program,
-					    "--view %s: %s; %s/.rowfs/errors may have the reason",
-					    rows->views, strerror(-directory), rows->mounted.root);
+		int exit_code = rows_open_views(rows, table, &directory);
+
+		if (exit_code || directory < 0)
+			return exit_code;
 	}
 	if (directory >= 0 && key)
 		directory = rows_descend_free(directory, key_path(*key, table));

@@ -51,6 +51,37 @@ same "one without families" "copy empty" m/empty
 for key in a 'a#b' 'a%00' 'a#f' 'a#f#x' "$long" "$long#b" nothing '.x' 'a#'; do
 	same "prefix ${key:0:9}, named" "copy t $key" m t "$key"
 done
+# Chains of views: the bytes and the status are those of the store, and both name a mistake.
+while read -r status chain; do
+	"$dump" --view "$chain" copy t >expected 2>/dev/null
+	check_eq "--view $chain of the store" "$status" $?
+	"$dump" --view "$chain" m t >got 2>err
+	check_eq "--view $chain of the mount" "$status $status" "$? $(grep -c . err)"
+	check "--view $chain: the same bytes" cmp expected got
+done <<END
+0 .newest/1
+0 .newest/1/a/.first/1
+0 .newest/1/a//b
+0 .newest/1/a/%/b
+0 .newest/1/a/%//b
+0 .newest/1/nope/.first/1
+0 .newest/1/a/b/nope
+0 .newest/1/${long:0:230}%/${long:230}/.first/1
+0 .from/${long:0:230}%/${long:230}/.first/1
+0 .raw/.first/1
+1 .newst/1
+1 .newest/1/nope/.frst/1
+1 .newest/one
+1 .newest/1/a/../a
+1 .newest/1/a/.rows
+1 .newest/1/.raw
+1 .newest/1/f
+1 .newest/1/a/f
+1 .newest/1/%61
+END
+check_eq "a number that may be seconds is asked about" \
+	"rowfs-dump: m: table t: .since/1700000000: 1700000000 is microseconds, 1970-01-01T00:28:20.000000Z: are seconds (add 000000) or milliseconds (add 000) meant?" \
+	"$("$dump" --view .newest/1/.since/1700000000/.until/1700000000 m t 2>&1 >/dev/null)"
 same "a row's directory" "copy t a" m/t/a
 same "a deeper one" "copy t a#b" m/t/a/b
 same "one whose name is a family's" "copy t a#f" m/t/a/%66
