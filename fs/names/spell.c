@@ -72,7 +72,6 @@ bool spell_fixed(enum node_kind dir, size_t i, enum node_kind *kind, const char 
 }
 
 #define IN_TABLES "in a table, outside of views"
-#define AT_ROOT	  "at the root of the mount"
 
 /* The places of a name with a dot, in words. */
 static const char *where_of(const struct spell_name *name)
@@ -89,7 +88,8 @@ const char *spell_dotted(size_t i, const char **where)
 {
 	static const struct {
 		const char *name, *where;
-	} directories[] = {{".families", IN_TABLES}, {".rowfs", AT_ROOT}, {".versions", AT_ROOT}};
+	} directories[] = {
+		{".families", IN_TABLES}, {".rowfs", SPELL_AT_ROOT}, {".versions", SPELL_AT_ROOT}};
 	const size_t count = sizeof(directories) / sizeof(directories[0]);
 
 	if (i < count) {

@@ -62,6 +62,7 @@ const struct spell_name *spell_name(size_t i);
 bool spell_fixed(enum node_kind dir, size_t i, enum node_kind *kind, const char **name);
 /* The i-th name with a dot that is no view: of a control file, or of a directory of them; and the
  * places where it stands, in words. NULL: there are fewer. */
+#define SPELL_AT_ROOT "at the root of the mount"
 const char *spell_dotted(size_t i, const char **where);
 /* Can nothing be made or removed in the directory? */
 bool spell_is_fixed(const struct node *dir);

@@ -251,6 +251,22 @@ void errors_found(struct fs *fs, uid_t user)
 	pthread_mutex_unlock(&fs->errors->lock);
 }
 
+bool errors_last(struct fs *fs, uid_t user, const char *path, const char *reason)
+{
+	char *text = line_format(0, path, 0, reason);
+	struct errors *errors = fs->errors;
+	const struct error *last;
+	bool same;
+
+	pthread_mutex_lock(&errors->lock);
+	last = errors->kept > 0 ? &errors->lines[errors->kept - 1] : NULL;
+	same = text && last && last->user == user &&
+	       strcmp(strchr(last->text, ' '), strchr(text, ' ')) == 0;
+	pthread_mutex_unlock(&errors->lock);
+	free(text);
+	return same;
+}
+
 uint64_t errors_count(struct errors *errors)
 {
 	return errors->count;

@@ -35,6 +35,9 @@ void errors_miss(struct fs *fs, uid_t user, const char *path, const char *reason
 /* The user made a directory: forgets the last name that a lookup missed. */
 void errors_found(struct fs *fs, uid_t user);
 
+/* Is the last line one of the user with that path and reason? */
+bool errors_last(struct fs *fs, uid_t user, const char *path, const char *reason);
+
 /* How many there were since the mount. */
 uint64_t errors_count(struct errors *errors);
 

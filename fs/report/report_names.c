@@ -63,6 +63,9 @@ static bool has_raw_bytes(const char *name)
 	return utf8_prefix((const unsigned char *)name, len) < len;
 }
 
+static bool explain_dotted(const struct node *dir, struct pos *pos, const char *name, char *reason,
+			   size_t size);
+
 /* Why the name has no meaning in that directory; in child if its codec does not take it. */
 static const char *bad_name(const struct node *dir, struct pos *pos, const char *name,
 			    struct spelled *child)
@@ -93,6 +96,10 @@ static const char *bad_name(const struct node *dir, struct pos *pos, const char 
 	if (!pos->table || pos->family)
 		return MISSPELLED;
 	if (name[0] == '.')
+		explain_dotted(dir, pos, name, child->fault.text, sizeof(child->fault.text));
+	if (child->fault.text[0])
+		return child->fault.text;
+	if (name[0] == '.')
 		return "only control files and views start with a dot, /.rowfs/help has them; that "
 		       "of a key is written %2E";
 	if (memchr(name, pos->delimiter, bytes.len))
@@ -103,6 +110,18 @@ static const char *bad_name(const struct node *dir, struct pos *pos, const char 
 	return MISSPELLED;
 }
 
+/* As report, but a name is looked up several times before it is made, and has one line. */
+static int report_name(struct fs *fs, const struct node *dir, const char *name, int error,
+		       const char *reason)
+{
+	char path[4096];
+
+	spell_path(dir, name, path, sizeof(path));
+	if (errors_last(fs, loop_user(), path, reason))
+		return error;
+	return report(fs, dir, name, 0, error, "%s", reason);
+}
+
 int report_bad_name(struct fs *fs, const struct node *dir, const char *name)
 {
 	struct spelled child;
@@ -110,7 +129,7 @@ int report_bad_name(struct fs *fs, const struct node *dir, const char *name)
 	int rc = pos_of(dir, &pos);
 
 	return rc != 0 ? rc
-		       : report(fs, dir, name, 0, -EINVAL, "%s", bad_name(dir, &pos, name, &child));
+		       : report_name(fs, dir, name, -EINVAL, bad_name(dir, &pos, name, &child));
 }
 
 /* ---- Names with a dot ---------------------------------------------------------------------- */
@@ -152,6 +171,7 @@ static size_t letters_between(const char *a, const char *b)
 }
 
 struct nearest {
+	bool root;	 /* the name stands at the root */
 	size_t distance; /* letters; FAR: no name is that near */
 	struct dotted first;
 	char names[160]; /* of all that are as near, with the forms of arguments */
@@ -164,7 +184,9 @@ static void dotted_try(const char *name, const struct dotted *candidate, struct 
 	const char *argument = candidate->view ? candidate->view->argument : NULL;
 
 	if (letters > nearest->distance || letters == FAR ||
-	    (letters > 1 && strlen(candidate->name) <= 3))
+	    (letters > 0 && !nearest->root && candidate->where &&
+	     strcmp(candidate->where, SPELL_AT_ROOT) == 0) ||
+	    (letters > 1 && strlen(candidate->name) <= 3) || letters >= strlen(name))
 		return;
 	if (letters < nearest->distance) {
 		nearest->distance = letters;
@@ -178,11 +200,11 @@ static void dotted_try(const char *name, const struct dotted *candidate, struct 
 }
 
 /* The views and control files of that name, or the nearest ones. */
-static void dotted_nearest(const char *name, struct nearest *nearest)
+static void dotted_nearest(const struct node *dir, const char *name, struct nearest *nearest)
 {
 	struct dotted at = {0};
 
-	*nearest = (struct nearest){.distance = FAR};
+	*nearest = (struct nearest){.root = dir->kind == NODE_ROOT, .distance = FAR};
 	for (size_t i = 0; (at.view = wcs_view_name(i)); i++) {
 		at.name = at.view->name;
 		dotted_try(name, &at, nearest);
@@ -206,7 +228,7 @@ static bool explain_dotted(const struct node *dir, struct pos *pos, const char *
 	const struct dotted *known;
 	struct nearest nearest;
 
-	dotted_nearest(name + 1, &nearest);
+	dotted_nearest(dir, name + 1, &nearest);
 	known = &nearest.first;
 	if (nearest.distance == FAR ||
 	    (nearest.distance > 0 && (is_in_column(dir) || spell_is_fixed(dir))))
@@ -236,11 +258,11 @@ static bool explain_dotted(const struct node *dir, struct pos *pos, const char *
 /* ---- Names that a lookup did not find ------------------------------------------------------ */
 
 /* The end of a reason: a view or control file has that name with a dot. */
-static const char *forgotten_dot(const char *name)
+static const char *forgotten_dot(const struct node *dir, const char *name)
 {
 	struct nearest nearest;
 
-	dotted_nearest(name, &nearest);
+	dotted_nearest(dir, name, &nearest);
 	return nearest.distance == 0 ? "; a view or control file begins with a dot" : "";
 }
 
@@ -269,14 +291,14 @@ static void explain_segment(struct fs *fs, const struct node *dir, const struct 
 			 dir->name);
 	} else if (dir->flags & NODE_F_VIEW) {
 		snprintf(reason, size, "no row, directory or family has that name in this view%s",
-			 forgotten_dot(name));
+			 forgotten_dot(dir, name));
 	} else {
 		list_names(fs, pos->table, list);
 		snprintf(reason, size,
 			 "no row or directory has that name yet (mkdir -p makes one, and with the "
 			 "option autodir none is needed); the families of table %s, which are in "
 			 "rows, are: %s%s",
-			 wcs_table_name(pos->table), list, forgotten_dot(name));
+			 wcs_table_name(pos->table), list, forgotten_dot(dir, name));
 	}
 }
 
@@ -333,7 +355,7 @@ void report_missing(struct fs *fs, const struct node *dir, const char *name)
 	else
 		explain_plain(fs, dir, &pos, name, reason, sizeof(reason));
 	if (error)
-		report(fs, dir, name, 0, -ENOENT, "%s", reason);
+		report_name(fs, dir, name, -ENOENT, reason);
 	else if (reason[0])
 		report_miss(fs, dir, name, reason);
 }

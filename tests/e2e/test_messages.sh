@@ -256,7 +256,15 @@ EPERM | rm t/.rows | /t/.rows: control files cannot be removed
 ENOENT | .rowfs/error | /.rowfs/error: the names here are: advice, advice.json, engine, errors, gc, help, keyvis, metrics, schema.json, version
 ENOENT | t/STC/22/loc/lat@/now | /t/STC/22/loc/lat@/now: a version's name is its timestamp in microseconds, or a time like 2024-01-31T10:00:00Z, not before 1970; a temporary file's starts with a dot
 EOF
+# One mistake is one line, and the last one has the reason, however often the name is looked up.
 mkdir m/-x 2>.err # an error takes the place of the last miss
+wc -l <m/.rowfs/errors >lines
+refused "a control file that is misspelt" /t/.rowss "$near .rows" sh -c 'echo x >m/t/.rowss'
+refused "a view, as a directory" /t/.frst "$near .first/N" mkdir m/t/.frst
+refused "as a file" /t/.lst "$near .last/N" touch m/t/.lst
+refused "as one that is listed" /t/.lastt "$near .last/N" ls m/t/.lastt/1
+refused "a control file of another place" /t/STC/.delimiter "it stands only in a table, outside of views" touch m/t/STC/.delimiter
+check_eq "each is one line" $(($(cat lines) + 5)) "$(wc -l <m/.rowfs/errors)"
 wc -l <m/.rowfs/errors >lines
 for name in .git .hg .svn .hidden .directory .Trash .Trash-1000 .DS_Store .xdg-volume-info .nfs .env .snapshot; do
 	for place in m m/t m/t/STC m/t/.first/9 m/.rowfs; do
