@@ -111,6 +111,20 @@ static int fate_of(const struct node *node, struct pos *pos, char text[TEXT_MAX]
 	return 0;
 }
 
+/* -ENODATA: no row has this key, and the salt of those below is a hash of more segments. */
+static int stored_check(struct pos *pos)
+{
+	const struct wcs_keys *keys = pos->keys;
+	const char *kind;
+	int rc;
+
+	if (!wcs_keys_salted(keys) ||
+	    (keys->salt_segments > 0 && pos->depth >= keys->salt_segments))
+		return 0;
+	rc = kind_of(pos, &kind);
+	return rc == 0 && strcmp(kind, "prefix") == 0 ? -ENODATA : rc;
+}
+
 /* The row key: in a table with a design as it is shown, else its bytes; or the bytes of the stored
  * key of its row. */
 static struct wcs_slice key_of(const struct pos *pos, bool stored, char text[VALUE_MAX])
@@ -149,6 +163,8 @@ static int value_of(const struct node *node, const char *name, struct pos *pos,
 		break;
 	case 'r':
 	case 'b':
+		if (attributes[i].letter == 'b')
+			rc = stored_check(pos);
 		*value = key_of(pos, attributes[i].letter == 'b', buffer);
 		break;
 	case 'f':

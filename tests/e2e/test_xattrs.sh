@@ -25,6 +25,7 @@ new_mount '{"version":1,"tables":{
 	"t":{"families":{"f":{},".h":{}}},
 	"u":{"families":{"f":{},".h":{}}},
 	"colon":{"delimiter":":","families":{"f":{}}},
+	"two":{"families":{"f":{}},"keys":{"salt":{"buckets":16,"segments":2}}},
 	"hosts":{"families":{"f":{}},"keys":{"salt":{"buckets":16,"segments":1},"segments":["id",
 		{"name":"host","codec":"reverse-domain"},{"name":"at","codec":"pad","width":4}]}}}}'
 
@@ -74,6 +75,13 @@ stored="$salt#a%b#com.google.maps#0007"
 check_eq "with a design: the key that is shown, and the one that is stored" \
 	"family=\"f\" key=\"a%25b#maps.google.com#7\" kind=\"cell\" qualifier=\"q\" stored=\"$stored\" table=\"hosts\"" \
 	"$(attributes "$m/hosts/a%25b/maps.google.com/7/f/q" | sed 's/ timestamp=.*//')"
+mkdir -p "$m/two/a/b/f" "$m/hosts/a%25b/com"
+echo 1 >"$m/two/a/b/f/q"
+check_eq "of a directory above the segments of the salt no stored key" 'key="a" kind="prefix" table="two"' "$(attributes "$m/two/a")"
+check_eq "it is the beginning of those below" "$(cat "$m/two/.raw/.keys")" "$(attribute stored "$m/two/a/b")"
+check_eq "also without a row of its own" "$salt#a%b" "$(attribute stored "$m/hosts/a%25b")"
+mkdir "$m/two/a/f" && echo 1 >"$m/two/a/f/q"
+check_eq "with a row it has that of the row" 1 "$(grep -cxF "$(attribute stored "$m/two/a")" "$m/two/.raw/.keys")"
 check_eq "as .keys has it" "$(cat "$m/hosts/.keys")" "$(attribute key "$m/hosts/a%25b/maps.google.com/7")"
 check_eq "below .raw both are the stored one" "$stored $stored" \
 	"$(attribute key "$m/hosts/.raw/$salt/a%25b/com.google.maps/0007") $(attribute stored "$m/hosts/.raw/$salt/a%25b/com.google.maps/0007")"
