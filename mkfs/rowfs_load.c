@@ -375,6 +375,9 @@ static bool load_skip(struct load *load, struct csv_rows *rows, int rc)
 {
 	struct sink *sink = load->sink;
 	bool own = rows->why[0] != '\0'; /* not the sink's */
+	uint64_t line = rows->csv.count > 0 ? rows->csv.fields[0].place.line : 0;
+	struct csv_place wrong = rows->wrong;
+	char why[512];
 
 	if (load->exit_code || !rows->body || rc == -ENOMEM || (rc == -EFBIG && rows->csv.why) ||
 	    (!own && !load->refused))
@@ -385,14 +388,13 @@ static bool load_skip(struct load *load, struct csv_rows *rows, int rc)
 		return false;
 	distinct_settle(&load->keys, sink->rows);
 	if (load->refused)
-		rc = skip_record(&load->skip, &rows->csv, load->refused,
-				 (struct csv_place){load->refused, 0}, sink->why);
-	else
-		rc = skip_record(&load->skip, &rows->csv, rows->csv.fields[0].place.line,
-				 rows->wrong, rows->why);
-	if (rc)
-		load->exit_code = program_fail(&program, "%s: %s", load->skip_name, strerror(-rc));
-	else if (load->refused && sink->kind->resume(sink))
+		wrong = (struct csv_place){line = load->refused, 0};
+	rc = skip_record(&load->skip, &rows->csv, line, wrong,
+			 load->refused ? sink->why : rows->why);
+	if (rc) {
+		snprintf(why, sizeof(why), "%s: %s", load->skip_name, strerror(-rc));
+		load->exit_code = load_fail_at(load, line, 0, why);
+	} else if (load->refused && sink->kind->resume(sink))
 		load->exit_code = load_fail_sink(load, 0);
 	load->refused = 0;
 	rows->why[0] = sink->why[0] = '\0';

@@ -13,10 +13,24 @@
 #include "lib/utf8.h"
 #include "store/rows.h"
 
+/* Does the file end in the middle of a line? */
+static bool skip_is_torn(const char *name, const struct stat *st)
+{
+	int fd = S_ISREG(st->st_mode) && st->st_size > 0 ? open(name, O_RDONLY | O_CLOEXEC) : -1;
+	char last = '\n';
+
+	if (fd < 0)
+		return false;
+	if (pread(fd, &last, 1, st->st_size - 1) < 1)
+		last = '\n';
+	close(fd);
+	return last != '\n';
+}
+
 int skip_open(struct skip *skip, const char *name, int input)
 {
 	int fd = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666), rc = 0;
-	struct stat a, b;
+	struct stat a = {0}, b;
 
 	if (fd < 0)
 		return -errno;
@@ -27,6 +41,8 @@ int skip_open(struct skip *skip, const char *name, int input)
 		rc = -errno;
 	if (rc)
 		close(fd);
+	else if (skip_is_torn(name, &a))
+		putc('\n', skip->file);
 	skip->start.line = 1;
 	return rc;
 }

@@ -150,6 +150,23 @@ static int csv_rows_sort(struct csv_rows *rows)
 	return 0;
 }
 
+/* The header has no column of that name: lists those that it has, as many as fit. */
+static int csv_rows_unknown(struct csv_rows *rows, struct wcs_slice name)
+{
+	int rc = csv_rows_fail(rows, -EINVAL, rows->csv.fields[0].place,
+			       name.len > 0
+				       ? "the header has no column %.*s; it has"
+				       : "--key has a column without a name%.*s; the header has",
+			       name.len < 64 ? (int)name.len : 64, (const char *)name.data);
+	size_t used = strlen(rows->why);
+
+	for (size_t i = 0; i < rows->csv.count && used < sizeof(rows->why); i++)
+		used += (size_t)snprintf(rows->why + used, sizeof(rows->why) - used, "%s %.*s",
+					 i > 0 ? "," : "", (int)rows->csv.fields[i].len,
+					 rows->csv.bytes + rows->csv.fields[i].start);
+	return rc;
+}
+
 /* Finds the field of the header that has that name, the one of the key that is at `at`. */
 static int csv_rows_find(struct csv_rows *rows, struct wcs_slice name, size_t at)
 {
@@ -169,8 +186,7 @@ static int csv_rows_find(struct csv_rows *rows, struct wcs_slice name, size_t at
 		found = i;
 	}
 	if (found == SIZE_MAX)
-		return csv_rows_fail(rows, -EINVAL, rows->csv.fields[0].place,
-				     "the header has no column %.*s", len, (const char *)name.data);
+		return csv_rows_unknown(rows, name);
 	rows->columns[at].field = found;
 	return 0;
 }

@@ -383,7 +383,9 @@ check "--create makes families in a mount" "$load" --csv both --key company,rout
 check_eq "with their cells" x "$(cat m/both/STC/22/9/h/a:b)"
 unmount_store m
 several=(--key "b,a" --family f)
-csv 1:1 'the header has no column b' "${several[@]}" < <(printf 'a,c,d\n')
+csv 1:1 'the header has no column b; it has a, c, d .0 lines' "${several[@]}" < <(printf 'a,c,d\n')
+csv 1:1 'the header has no column b; it has a{100}, c{100},' "${several[@]}" < <(python 'print(*[c * 100 for c in "acd"], sep=",")')
+csv 1:1 '--key has a column without a name; the header has a, b .0 lines' --key a, --family f < <(printf 'a,b\n')
 csv 1:5 'the column b is there twice' "${several[@]}" < <(printf 'b,a,b\n')
 csv 1:3 'the column b is there twice' --key b,b --family f < <(printf 'a,b,c\n')
 csv 1:1 'the key has 2 columns, the header 1' "${several[@]}" < <(printf 'b\n')
@@ -433,12 +435,17 @@ rm bad
 "$load" --csv t --family f --skip-bad bad s $'in\n\xff.csv' 2>/dev/null
 check_eq "a name that has a newline is spelled as in messages" $'in%0A%FF.csv:2:1: 1 field, but the header has 2\na' "$(cat bad)"
 printf 'i,f:q\n' >in.csv
+printf 'old' >old
+"$load" --csv t --family f --skip-bad old s < <(printf ',q\na\n') 2>err
+check_eq "a line that the file of bad records ends in stays one of its own" \
+	$'old\nstandard input:2:1: 1 field, but the header has 2\na' "$(cat old)"
+rm old
 fail_with "a header is no record" 1 '^rowfs-load: in.csv:1:1: the header has no column k' "$load" --csv t --skip-bad bad --key k s in.csv
 fail_with "lines of JSON are not skipped" 2 'skip-bad goes with --csv' "$load" --skip-bad bad s
 fail_with "the input is not the file of bad records" 1 '^rowfs-load: --skip-bad in.csv: it is the input' \
 	"$load" --csv t --skip-bad in.csv s in.csv
 fail_with "a file that cannot be made" 1 '^rowfs-load: --skip-bad none/bad: No such file' "$load" --csv t --skip-bad none/bad s in.csv
-fail_with "no room for bad records" 1 '^rowfs-load: /dev/full: No space left' "$load" --csv t --family f --skip-bad /dev/full s <(printf ',q\na\n')
+fail_with "no room for bad records" 1 '^rowfs-load: .*:3: /dev/full: No space left on device .1 line applied before it.$' "$load" --csv t --family f --skip-bad /dev/full s <(printf ',q\na,1\nb\nc,1\n')
 
 # Random records, good ones and bad ones of each kind, with all ends of lines: the good ones arrive, as when
 # they come alone, and the bad ones are in the file, unchanged.
