@@ -310,6 +310,7 @@ static int fsck_run(struct fsck *fsck)
 
 	if (!quarantine)
 		return fsck_fail(fsck, "no name for a quarantine beside it");
+	signal(SIGPIPE, SIG_IGN); /* a repair finishes even if nobody reads its output */
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGHUP, &action, NULL);
@@ -338,7 +339,6 @@ int main(int argc, char **argv)
 	int option;
 
 	program_begin(&program, argc, argv);
-	signal(SIGPIPE, SIG_IGN); /* a repair finishes even if nobody reads its output */
 	while ((option = message_getopt(argc, argv, "nyhV", options)) != -1) {
 		if (option == 'n')
 			no = true;

@@ -232,7 +232,10 @@ void fs_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 	} else if (child.kind == NODE_POLICIES) {
 		rc = rmdir_family(fs, dir, &pos, child.bytes);
 	} else {
-		rc = is_in_tree(child.kind) ? rmdir_in_tree(fs, dir, &child, &pos) : -EPERM;
+		rc = is_in_tree(child.kind) ? rmdir_in_tree(fs, dir, &child, &pos)
+					    : report(fs, dir, name, 0, -EPERM,
+						     "views and the directories of control files "
+						     "cannot be removed");
 	}
 	if (child.kind == NODE_TABLE || child.kind == NODE_POLICIES)
 		report_protected(fs, dir, name, 0, rc);

@@ -181,7 +181,7 @@ check "which is none, either" grep -q 'No space left' .err
 # ---- Typical mistakes ------------------------------------------------------------------------
 
 # mistaken: reads rows "ERRNO | CALL | LINE": the call ends with that errno, and the last line of the errors is
-# LINE. A call is a path to look at, or "TEXT > PATH", "mkdir PATH", "rm PATH".
+# LINE. A call is a path to look at, or "TEXT > PATH", "mkdir PATH", "rm PATH", "rmdir PATH".
 mistaken() {
 	local want act line
 	while IFS='|' read -r want act line; do
@@ -190,6 +190,7 @@ mistaken() {
 		*' > '*) set -- 'write(opened(os.O_WRONLY | os.O_CREAT), a[1].encode() + b"\n")' "m/${act##* > }" "${act% > *}" ;;
 		'mkdir '*) set -- 'os.mkdir(q)' "m/${act#* }" ;;
 		'rm '*) set -- 'os.unlink(q)' "m/${act#* }" ;;
+		'rmdir '*) set -- 'os.rmdir(q)' "m/${act#* }" ;;
 		*) set -- 'os.stat(q)' "m/$act" ;;
 		esac
 		check_eq "$act" "${want% } ${line# }" "$(call "$@") $(tail -n 1 m/.rowfs/errors | cut -d ' ' -f 2-)"
@@ -253,6 +254,7 @@ EINVAL | maxage=3w > t/.families/loc/gc | /t/.families/loc/gc:1: a unit must fol
 EINVAL | {"key":"a","families":{"lco":{"q":"v"}}} > t/.rows | /t/.rows:1: family lco: table t does not have it; it has loc, meta, n (0 lines applied before it)
 EINVAL | {"key":"STC","families":{}} > t/STC/22/.rows | /t/STC/22/.rows:1: key: is outside the prefix written to (0 lines applied before it)
 EPERM | rm t/.rows | /t/.rows: control files cannot be removed
+EPERM | rmdir t/.first | /t/.first: views and the directories of control files cannot be removed
 ENOENT | .rowfs/error | /.rowfs/error: the names here are: advice, advice.json, engine, errors, gc, help, keyvis, metrics, schema.json, version
 ENOENT | t/STC/22/loc/lat@/now | /t/STC/22/loc/lat@/now: a version's name is its timestamp in microseconds, or a time like 2024-01-31T10:00:00Z, not before 1970; a temporary file's starts with a dot
 EOF
@@ -285,7 +287,7 @@ os.close(out)
 ended = subprocess.run(a, stdout=into, stderr=subprocess.PIPE, restore_signals=False)
 print(ended.returncode, ended.stderr.decode(), end="")' "$@"
 }
-for command in "rowfs-dump s" "rowfs-dump --csv s t" "rowfs-advise s" "rowfs-path t a" "mkfs.rowfs --help" "rowfs --help"; do
+for command in "rowfs-dump s" "rowfs-dump --csv s t" "rowfs-advise s" "rowfs-path t a" "mkfs.rowfs --help" "fsck.rowfs --help" "rowfs --help"; do
 	# shellcheck disable=SC2086 # a program and its arguments
 	check_eq "$command: ends quietly" -13 "$(unread $command | xargs)"
 done
