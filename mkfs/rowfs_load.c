@@ -330,8 +330,7 @@ static int load_row(void *ctx, const struct csv_row *row)
 	struct load *load = ctx;
 	int rc = load->sink->kind->row(load->sink, row);
 
-	if (!load->quiet)
-		distinct_add(&load->keys, row->key, load->sink->rows);
+	distinct_add(&load->keys, row->key, load->sink->rows);
 	if (rc && load->sink->why[0])
 		load_refused(load, rc);
 	else if (rc && !load_finish(load))
@@ -468,7 +467,7 @@ static void load_put_counts(const struct load *load, uint64_t cells)
 	char keys[32] = "";
 	bool fewer = distinct_text(&load->keys, keys);
 
-	if (load->quiet || (!fewer && !load->file && isatty(STDERR_FILENO) != 1))
+	if (!fewer && (load->quiet || (!load->file && isatty(STDERR_FILENO) != 1)))
 		return;
 	fprintf(stderr, "%s: %" PRIu64 " ", program.name, rows);
 	if (fewer)

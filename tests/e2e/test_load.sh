@@ -533,8 +533,8 @@ check_eq "lines with one key are reported, also to a script" "rowfs-load: 1000 l
 	"$(counts <(echo id,q; for i in {1..1000}; do echo "k,$i"; done) --key id)"
 check_eq "those with two of three keys, and one that makes no cell" "rowfs-load: 3 lines made 2 rows, 3 cells, N s" \
 	"$(counts <(printf 'id,q\na,1\nb,2\na,3\nb,\n') --key id)"
+check_eq "also with --quiet" "rowfs-load: 2 lines made 1 row, 2 cells, N s" "$(counts <(printf 'id,q\na,1\na,2\n') --key id --quiet)"
 check_eq "not lines with keys of their own" "" "$(counts <(printf 'id,q\na,1\nb,2\n') --key id)"
-check_eq "nor with --quiet" "" "$(counts <(printf 'id,q\na,1\na,2\n') --key id --quiet)"
 check_eq "nor lines of JSON, which change a row" "" "$(lines "$T" "$(row a 1)" "$(row a 2)" | "$load" s 2>&1)"
 make_store sums '{"tables":{"t":{"families":{"n":{"type":"intsum"}}}}}'
 check_eq "nor keys of records that the store refuses" "rowfs-load: 2 lines made 1 row, N s" \
