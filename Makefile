@@ -35,7 +35,6 @@ FUSE_LIBS      = $(shell $(PKG_CONFIG) --libs fuse3)
 PCRE2_LIBS     = $(shell $(PKG_CONFIG) --libs libpcre2-8)
 CHECK_CFLAGS   = $(shell $(PKG_CONFIG) --cflags check)
 CHECK_LIBS     = $(shell $(PKG_CONFIG) --libs check)
-# What fuzz_json compares with.
 JANSSON_CFLAGS = $(shell $(PKG_CONFIG) --cflags jansson)
 JANSSON_LIBS   = $(shell $(PKG_CONFIG) --libs jansson)
 # static or shared: Debian's LevelDB has no .pc file. ThreadSanitizer has to tell LevelDB's code, which it cannot see
@@ -43,7 +42,7 @@ JANSSON_LIBS   = $(shell $(PKG_CONFIG) --libs jansson)
 LEVELDB       ?= $(if $(filter thread,$(SANITIZE)),shared,static)
 LEVELDB_LIB    = $(if $(filter shared,$(LEVELDB)),-lleveldb,-l:libleveldb.a)
 LEVELDB_LIBS   = $(LEVELDB_LIB) -lsnappy -lstdc++
-STORE_LIBS     = $(LEVELDB_LIBS) $(PCRE2_LIBS) -lpthread -lm
+STORE_LIBS     = $(LEVELDB_LIBS) $(PCRE2_LIBS) $(JANSSON_LIBS) -lpthread -lm
 
 # ---- Flags ---------------------------------------------------------------------------------
 
@@ -81,7 +80,7 @@ endif
 
 # quiet TEXT: prints it in place of the command behind, but with V=1.
 quiet   = $(if $(filter 1,$(V)),,@echo '$(1)';)
-COMPILE = $(call quiet,CC $<)$(CC) $(BASE_CPPFLAGS) $(CPPFLAGS) $(BASE_CFLAGS) $(CFLAGS) -MMD -MP
+COMPILE = $(call quiet,CC $<)$(CC) $(BASE_CPPFLAGS) $(CPPFLAGS) $(BASE_CFLAGS) $(JANSSON_CFLAGS) $(CFLAGS) -MMD -MP
 LINK    = $(call quiet,LD $@)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(BASE_LDFLAGS) $(LDFLAGS)
 
 # ---- What there is -------------------------------------------------------------------------
@@ -158,7 +157,6 @@ fuzz-programs: $(FUZZERS)
 
 $(OBJ)/fs/%.o: EXTRA = $(FUSE_CFLAGS)
 $(OBJ)/tests/%.o: EXTRA = $(CHECK_CFLAGS)
-$(OBJ)/tests/fuzz/fuzz_json.o: EXTRA = $(JANSSON_CFLAGS)
 $(OBJ)/tests/unit/%.o: EXTRA = $(CHECK_CFLAGS) $(FUSE_CFLAGS)
 $(OBJ)/tests/bench/null.o: EXTRA = $(FUSE_CFLAGS)
 $(OBJ)/tests/e2e/%.o: EXTRA = $(FUSE_CFLAGS)
@@ -172,7 +170,7 @@ REPLACED = $(if $(filter shared,$(LEVELDB)),,$(shell grep -o '_Z[N][0-9A-Za-z_]*
 
 $(OBJ)/libraries: Makefile store/leveldb/core/replace.c
 	@mkdir -p $(@D)
-	@{ $(PKG_CONFIG) --exists --print-errors fuse3 libpcre2-8 && \
+	@{ $(PKG_CONFIG) --exists --print-errors fuse3 libpcre2-8 jansson && \
 		printf '%s\n' '#include <leveldb/c.h>' 'int main(void) { return 0; }' | \
 		$(CC) $(CPPFLAGS) $(CFLAGS) -x c - -x none $(LDFLAGS) $(LEVELDB_LIBS) -o $@; } || { \
 		echo 'make: a compiler or a library is missing, see above: "make deps" installs them' >&2; exit 1; }
@@ -223,9 +221,7 @@ $(FAULT): tests/crash/fault.c tests/crash/fault.h Makefile
 
 $(FUZZERS): $(BUILD)/fuzz/%: $(OBJ)/tests/fuzz/%.o $(call objects,$(FUZZ_SHARED)) $(filter %.o,$(FUZZ_DRIVER)) $(LIBSTORE) $(LIBLIB)
 	@mkdir -p $(@D)
-	$(LINK) $(filter -%,$(FUZZ_DRIVER)) -o $@ $^ $(STORE_LIBS) $(FUZZ_LIBS)
-
-$(BUILD)/fuzz/fuzz_json: FUZZ_LIBS = $(JANSSON_LIBS)
+	$(LINK) $(filter -%,$(FUZZ_DRIVER)) -o $@ $^ $(STORE_LIBS)
 
 $(E2E_PROGRAMS): $(BUILD)/e2e/%: $(OBJ)/tests/e2e/%.o $(E2E_SHARED) $(LIBFS) $(LIBSTORE) $(LIBLIB)
 	@mkdir -p $(@D)

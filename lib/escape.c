@@ -2,11 +2,19 @@
 /* Escapes: with backslashes, in strings of JSON, and as words of a shell. */
 #include "lib/escape.h"
 
+#include <errno.h>
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/utf8.h"
+
+/* Where JSON goes, and the characters of ASCII that are escaped, too. */
+struct escape_json {
+	FILE *to;
+	const char *special;
+};
 
 /* Bytes that no shell changes at any place of a word. */
 #define ESCAPE_PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789%+,-./:@_"
@@ -50,17 +58,38 @@ size_t escape_json(const char *text, size_t len, char *to)
 	return (size_t)((char *)end - to);
 }
 
-char *escape_json_string(const char *text)
+/* Takes a piece of jansson's text, which ends behind a whole character. */
+static int escape_json_piece(const char *text, size_t len, void *ctx)
 {
-	size_t len = strlen(text), used = 0;
-	char *string = malloc(6 * len + 3);
+	const struct escape_json *json = ctx;
+	const unsigned char *at = (const unsigned char *)text, *end = at + len, *plain = at;
+	unsigned char escape[12];
+	size_t count;
 
-	if (!string)
-		return NULL;
-	string[used++] = '"';
-	used += escape_json(text, len, string + used);
-	strcpy(string + used, "\"");
-	return string;
+	for (; at < end; at += count) {
+		count = *at < 0x80 ? 1 : utf8_character(at, (size_t)(end - at));
+		if (*at < 0x7f ? !*json->special || !strchr(json->special, *at)
+			       : !utf8_hostile(utf8_point(at, count)))
+			continue;
+		fwrite_unlocked(plain, (size_t)(at - plain), 1, json->to);
+		fwrite_unlocked(escape, (size_t)(utf8_json(utf8_point(at, count), escape) - escape),
+				1, json->to);
+		plain = at + count;
+	}
+	fwrite_unlocked(plain, (size_t)(end - plain), 1, json->to);
+	return ferror_unlocked(json->to) ? -1 : 0;
+}
+
+int escape_json_put(FILE *to, json_t *value, size_t flags)
+{
+	struct escape_json json = {to, flags & ESCAPE_HTML ? "<>&" : ""};
+	int rc = json_dump_callback(value, escape_json_piece, &json,
+				    JSON_COMPACT | (flags & ~ESCAPE_HTML));
+
+	json_decref(value);
+	if (!(flags & JSON_EMBED))
+		fputc('\n', to);
+	return rc == 0 ? 0 : -ENOMEM;
 }
 
 /* Writes a quote of the shell's, or $' and the bytes in octal, between two parts in quotes. */

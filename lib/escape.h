@@ -5,6 +5,7 @@
 #define LIB_ESCAPE_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 /* The text with a backslash before each byte that special has. */
 char *escape_bytes(const char *text, const char *special);
@@ -13,8 +14,13 @@ char *escape_bytes(const char *text, const char *special);
  * hostile characters (utf8_hostile) as \uXXXX. `to` has room for six times the bytes. Returns the
  * length. */
 size_t escape_json(const char *text, size_t len, char *to);
-/* The text as a string of JSON, in quotes. */
-char *escape_json_string(const char *text);
+
+/* Prints an object or a list of jansson's as a line without blanks, and releases it; hostile
+ * characters (utf8_hostile) as \uXXXX. flags: JSON_EMBED (no newline then), JSON_REAL_PRECISION,
+ * and ESCAPE_HTML: < > & are \uXXXX, too, for a script in HTML. -ENOMEM, also if value is NULL. */
+#define ESCAPE_HTML ((size_t)1 << 31)
+struct json_t;
+int escape_json_put(FILE *to, struct json_t *value, size_t flags);
 
 /*
  * The word as a shell takes it: as it is if it has letters, digits and %+,-./:@_ alone, else in

@@ -38,6 +38,7 @@ build() {
 	need libsnappy-dev links snappy # as LevelDB's static library
 	need g++ links stdc++
 	need libpcre2-dev pkg-config --exists libpcre2-8
+	need libjansson-dev pkg-config --exists jansson
 }
 
 demo() {
@@ -49,7 +50,6 @@ demo() {
 tests() {
 	demo
 	need check pkg-config --exists check
-	need libjansson-dev pkg-config --exists jansson # fuzz_json compares with it
 	need rsync command -v rsync
 	need procps command -v ps
 	need python3 python3 -c 'import ctypes, sqlite3'

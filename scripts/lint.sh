@@ -209,8 +209,6 @@ lint "only store/leveldb includes LevelDB" only_where "LevelDB is store/leveldb'
 lint "no explicit snapshots of LevelDB's" no_snapshots
 lint "PCRE2 in one file" only_where "PCRE2 is store/chain/regex.c's alone" \
 	'pcre2.*[.]h' ! -path store/chain/regex.c
-lint "only fuzz_json includes jansson" only_where "jansson is what fuzz_json compares with" \
-	'jansson[.]h' ! -path tests/fuzz/fuzz_json.c
 
 echo "$passed passed, $failed failed"
 ((failed == 0))

@@ -18,37 +18,39 @@
 #include "fs/serve/loop.h"
 #include "fs/value/draft.h"
 #include "fs/write/writer.h"
+#include "lib/escape.h"
 #include "store/keys/keys.h"
 #include "store/rows.h"
 
 enum { DIGITS = 20 }; /* of the largest number */
 
-static void number_print(FILE *to, const char *name, uint64_t number, int *blanks)
+static int digits(uint64_t number)
 {
-	fputs(name, to);
-	*blanks += DIGITS - fprintf(to, "%" PRIu64, number);
+	return snprintf(NULL, 0, "%" PRIu64, number);
 }
 
 /* Blanks in front of the newline give a file's texts one length, whatever the numbers. */
 static int count_print(const struct control_place *at, const struct wcs_count *count, FILE *to)
 {
 	const struct pos *pos = &at->pos;
-	int rc = 0, blanks = 0;
+	const json_int_t rows = (json_int_t)count->rows, cells = (json_int_t)count->cells,
+			 bytes = (json_int_t)count->bytes;
+	int rc, blanks = 3 * DIGITS - digits(count->rows) - digits(count->bytes);
+	json_t *json;
 
+	if (at->node->ts == CONTROL_COUNT)
+		json = json_pack("{s:I, s:I, s:I}", "rows", rows, "cells", cells, "bytes", bytes);
+	else if (pos->family)
+		json = json_pack("{s:s, s:s, s:I, s:I, s:I}", "table", wcs_table_name(pos->table),
+				 "family", pos->family, "rows", rows, "cells", cells, "bytes",
+				 bytes);
+	else
+		json = json_pack("{s:s, s:o, s:I, s:I}", "table", wcs_table_name(pos->table),
+				 "prefix", control_key_json(pos->keys, pos_key(pos)), "rows", rows,
+				 "bytes", bytes);
+	blanks -= json_object_get(json, "cells") ? digits(count->cells) : DIGITS;
 	fputc('{', to);
-	if (at->node->ts != CONTROL_COUNT)
-		fprintf(to, "\"table\":\"%s\",\"%s\":", wcs_table_name(pos->table),
-			pos->family ? "family" : "prefix");
-	if (pos->family)
-		fprintf(to, "\"%s\",", pos->family);
-	else if (at->node->ts != CONTROL_COUNT) {
-		rc = control_print_key(to, pos->keys, pos_key(pos));
-		fputc(',', to);
-	}
-	number_print(to, "\"rows\":", count->rows, &blanks);
-	if (pos->family || at->node->ts == CONTROL_COUNT)
-		number_print(to, ",\"cells\":", count->cells, &blanks);
-	number_print(to, ",\"bytes\":", count->bytes, &blanks);
+	rc = escape_json_put(to, json, JSON_EMBED);
 	fprintf(to, "}%*s\n", blanks, "");
 	return rc;
 }

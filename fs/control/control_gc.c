@@ -1,73 +1,76 @@
 /* SPDX-License-Identifier: MIT */
 /* /.rowfs/gc: the state of the garbage collector; takes run, pause and resume. */
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #include "fs/control/control_kind.h"
 #include "fs/report/report.h"
 #include "fs/serve/loop.h"
+#include "lib/escape.h"
+#include "lib/times.h"
 
-/* A time as a JSON string in UTC, or null for 0. */
-static void time_print(FILE *to, const char *before, int64_t microseconds)
+/* A time as a string in UTC, or null for 0. */
+static json_t *gc_time(int64_t microseconds)
 {
-	char text[sizeof("\"+2147483647-12-31T23:59:59Z\"")];
-	time_t seconds = (time_t)(microseconds / 1000000);
-	struct tm utc;
+	char text[TIMES_MAX];
+	size_t len = microseconds > 0 ? times_format(microseconds, 0, text) : 0;
 
-	if (microseconds <= 0 || !gmtime_r(&seconds, &utc) ||
-	    strftime(text, sizeof(text), "\"%Y-%m-%dT%H:%M:%SZ\"", &utc) == 0)
-		strcpy(text, "null");
-	fprintf(to, "%s%s", before, text);
+	return len > 0 ? json_stringn(text, len) : json_null();
+}
+
+/* The row of a pass; null: none, or its table was removed. */
+static json_t *gc_row(struct wcs_store *store, const struct wcs_gc_status *status)
+{
+	struct wcs_table *table = NULL;
+	json_t *row;
+
+	if (status->row_len == 0 || wcs_table_open(store, status->table, &table) != 0)
+		return json_null();
+	row = control_key_json(wcs_table_keys(table),
+			       (struct wcs_slice){status->row, status->row_len});
+	wcs_table_close(table);
+	return row;
 }
 
 static int gc_print(const struct control_place *at, FILE *to)
 {
-	struct wcs_gc_status status;
-	struct wcs_table *table = NULL;
+	struct wcs_gc_status now;
 	struct wcs_stats stats;
-	const char *quote;
 	int64_t took;
+	json_t *json;
 	int rc;
 
-	wcs_gc_status(at->fs->store, &status);
-	took = status.last_ended - status.last_started;
+	wcs_gc_status(at->fs->store, &now);
+	took = now.last_ended - now.last_started;
 	rc = wcs_store_stats(at->fs->store, &stats);
 	if (rc != 0)
 		return rc;
-	quote = *status.table ? "\"" : "";
-	fprintf(to, "{\"state\":\"%s\",\"table\":%s%s%s,\"row\":",
-		status.running	? "running"
-		: status.paused ? "paused"
-				: "idle",
-		quote, *status.table ? status.table : "null", quote);
-	if (status.row_len == 0)
-		fputs("null", to);
-	else if (wcs_table_open(at->fs->store, status.table, &table) != 0) /* removed since */
-		fputs("null", to);
-	else
-		rc = control_print_key(to, wcs_table_keys(table),
-				       (struct wcs_slice){status.row, status.row_len});
-	wcs_table_close(table);
-	time_print(to, ",\"started\":", status.pass_started);
-	fprintf(to, ",\"cells\":%" PRIu64, status.pass_cells);
-	time_print(to, ",\n \"pending\":{\"next\":", status.next);
-	fprintf(to, ",\"compactions\":%" PRIu64 ",\"bytes\":%" PRIu64 "},\n",
-		stats.compactions_pending, stats.bytes_pending);
-	time_print(to, " \"last\":{\"started\":", status.last_started);
-	time_print(to, ",\"ended\":", status.last_ended);
-	fprintf(to,
-		",\"cells\":%" PRIu64 ",\"cells_per_second\":%" PRId64
-		",\"families_in_grace\":%" PRIu64 "},\n",
-		status.last_cells,
-		took > 0 ? (int64_t)((double)status.last_cells * 1e6 / (double)took) : 0,
-		status.left);
-	fprintf(to,
-		" \"total\":{\"passes\":%" PRIu64 ",\"cells\":%" PRIu64 ",\"bytes\":%" PRIu64
-		",\"looked_at\":%" PRIu64 ",\"hidden_writes\":%" PRIu64 "}}\n",
-		status.passes, status.cells, status.bytes, status.looked, status.hidden);
-	return rc;
+	/* clang-format off */
+	json = json_pack("{s:s, s:s?, s:o, s:o, s:I, s:{s:o, s:I, s:I}, s:{s:o, s:o, s:I, s:I, s:I},"
+			 " s:{s:I, s:I, s:I, s:I, s:I}}",
+		"state", now.running ? "running" : now.paused ? "paused" : "idle",
+		"table", *now.table ? now.table : NULL,
+		"row", gc_row(at->fs->store, &now),
+		"started", gc_time(now.pass_started),
+		"cells", (json_int_t)now.pass_cells,
+		"pending",
+			"next", gc_time(now.next),
+			"compactions", (json_int_t)stats.compactions_pending,
+			"bytes", (json_int_t)stats.bytes_pending,
+		"last",
+			"started", gc_time(now.last_started),
+			"ended", gc_time(now.last_ended),
+			"cells", (json_int_t)now.last_cells,
+			"cells_per_second", (json_int_t)(took > 0 ? (double)now.last_cells * 1e6 / (double)took : 0),
+			"families_in_grace", (json_int_t)now.left,
+		"total",
+			"passes", (json_int_t)now.passes,
+			"cells", (json_int_t)now.cells,
+			"bytes", (json_int_t)now.bytes,
+			"looked_at", (json_int_t)now.looked,
+			"hidden_writes", (json_int_t)now.hidden);
+	/* clang-format on */
+	return escape_json_put(to, json, 0);
 }
 
 static int gc_apply(const struct control_place *at, const char *text, size_t len)

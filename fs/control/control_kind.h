@@ -8,6 +8,7 @@
 #ifndef FS_CONTROL_KIND_H
 #define FS_CONTROL_KIND_H
 
+#include <jansson.h>
 #include <stdio.h>
 
 #include "fs/control/control.h"
@@ -129,7 +130,8 @@ extern const struct control_text control_keyvis;
 int control_layout_check(struct fs *fs, struct wcs_table *table, unsigned char delimiter,
 			 const struct wcs_keys *keys);
 
-/* Prints a row key of a table with that design (NULL: none) as a JSON string. 0 or -ENOMEM. */
-int control_print_key(FILE *to, const struct wcs_keys *keys, struct wcs_slice key);
+/* A row key of a table with that design (NULL: none) as a string, for the caller. NULL: no memory.
+ */
+json_t *control_key_json(const struct wcs_keys *keys, struct wcs_slice key);
 
 #endif

@@ -2,12 +2,12 @@
 /* One file for each part of a table's schema: T/.delimiter, T/.design, T/.protected,
  * T/.families/F/gc and type; and what another policy would hide: T/.families/F/explain/POLICY. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "fs/cache/cache.h"
 #include "fs/control/control_kind.h"
 #include "fs/report/report.h"
+#include "lib/escape.h"
 #include "store/keys/keys.h"
 
 static int delimiter_print(const struct control_place *at, FILE *to)
@@ -126,56 +126,51 @@ enum { EXAMPLES = 20 };
 
 struct explained {
 	const struct pos *pos;
-	unsigned count; /* of the examples */
-	FILE *to;	/* their text */
+	json_t *examples;
 };
 
-static int example_print(void *ctx, const struct wcs_cell *cell)
+static int example_add(void *ctx, const struct wcs_cell *cell)
 {
-	struct explained *explained = ctx;
-	int rc;
+	const struct explained *explained = ctx;
 
-	if (explained->count == EXAMPLES)
+	if (json_array_size(explained->examples) == EXAMPLES)
 		return 0;
-	fputs(explained->count++ == 0 ? "\n {\"key\":" : ",\n {\"key\":", explained->to);
-	rc = control_print_key(explained->to, explained->pos->keys, cell->row);
-	fputs(",\"qualifier\":", explained->to);
-	if (rc == 0)
-		rc = control_print_key(explained->to, NULL, cell->qualifier);
-	fprintf(explained->to, ",\"ts\":%" PRId64 ",\"bytes\":%" PRIu64 "}", cell->info.ts,
-		cell->info.size);
-	return rc;
+	return json_array_append_new(explained->examples,
+				     json_pack("{s:o, s:o, s:I, s:I}", "key",
+					       control_key_json(explained->pos->keys, cell->row),
+					       "qualifier", control_key_json(NULL, cell->qualifier),
+					       "ts", (json_int_t)cell->info.ts, "bytes",
+					       (json_int_t)cell->info.size))
+		       ? -ENOMEM
+		       : 0;
 }
 
-/* The examples are kept until the scan ends, since the counts come first. The file's name is the
- * policy. */
+/* The file's name is the policy. */
 static int explain_print(const struct control_place *at, FILE *to)
 {
 	const struct pos *pos = &at->pos;
-	char *examples = NULL, *policy = NULL;
-	size_t len;
-	struct explained explained = {pos, 0, open_memstream(&examples, &len)};
+	struct explained explained = {pos, json_array()};
 	struct wcs_family family = {.gc = NULL};
 	struct wcs_count count;
-	int rc = explained.to ? wcs_gc_canonical(at->node->name, &policy, NULL) : -ENOMEM;
+	char *policy = NULL;
+	int rc = wcs_gc_canonical(at->node->name, &policy, NULL);
 
 	if (rc == 0)
 		rc = wcs_family_get(pos->table, pos->family, &family);
 	if (rc == 0)
-		rc = wcs_family_explain(pos->table, pos->family, policy, example_print, &explained,
+		rc = wcs_family_explain(pos->table, pos->family, policy, example_add, &explained,
 					&count, NULL);
-	if (explained.to && fclose(explained.to) != 0)
-		rc = -ENOMEM;
 	if (rc == 0)
-		fprintf(to,
-			"{\"table\":\"%s\",\"family\":\"%s\",\"present\":\"%s\",\"policy\":\"%s\","
-			"\n"
-			" \"rows\":%" PRIu64 ",\"cells\":%" PRIu64 ",\"bytes\":%" PRIu64
-			",\"examples\":[%s]}\n",
-			wcs_table_name(pos->table), pos->family, family.gc, policy, count.rows,
-			count.cells, count.bytes, examples);
+		rc = escape_json_put(
+			to,
+			json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:O}", "table",
+				  wcs_table_name(pos->table), "family", pos->family, "present",
+				  family.gc, "policy", policy, "rows", (json_int_t)count.rows,
+				  "cells", (json_int_t)count.cells, "bytes",
+				  (json_int_t)count.bytes, "examples", explained.examples),
+			0);
+	json_decref(explained.examples);
 	wcs_family_clear(&family);
-	free(examples);
 	free(policy);
 	return rc;
 }

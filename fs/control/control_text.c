@@ -23,7 +23,6 @@
 #include "fs/report/report.h"
 #include "fs/serve/share.h"
 #include "lib/clock.h"
-#include "lib/escape.h"
 #include "lib/hash.h"
 #include "store/keys/keys.h"
 
@@ -78,17 +77,13 @@ struct texts *texts_new(void)
 	return texts;
 }
 
-int control_print_key(FILE *to, const struct wcs_keys *keys, struct wcs_slice key)
+json_t *control_key_json(const struct wcs_keys *keys, struct wcs_slice key)
 {
-	char *spelled = wcs_keys_text(keys, key),
-	     *escaped = spelled ? escape_json_string(spelled) : NULL;
-	int rc = escaped ? 0 : -ENOMEM;
+	char *spelled = wcs_keys_text(keys, key);
+	json_t *string = json_string(spelled);
 
-	if (escaped)
-		fputs(escaped, to);
-	free(escaped);
 	free(spelled);
-	return rc;
+	return string;
 }
 
 /* Returns a reference; NULL is none. */

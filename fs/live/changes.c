@@ -77,28 +77,33 @@ void changes_told(void *ctx, const struct wcs_table *table, struct wcs_change *c
 	live_push(live, live->changes, (struct ring_line){.change = change, .topic = table});
 }
 
+struct wcs_change *live_line(struct wcs_slice key, json_t *line)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *to = open_memstream(&text, &len);
+	struct wcs_change *change = NULL;
+	int rc = to ? escape_json_put(to, line, 0) : -ENOMEM;
+
+	if (!to)
+		json_decref(line);
+	else if (fclose(to) == 0 && rc == 0)
+		change = wcs_change_text(key, text, len);
+	free(text);
+	return change;
+}
+
 /* The line of a drop. NULL: no memory. */
 static struct wcs_change *changes_drop(const struct wcs_keys *keys, const struct wcs_slice *key,
 				       const char *family)
 {
 	bool empty = key && key->len == 0; /* the prefix of keys that begin with the delimiter */
 	char *shown = key && !empty ? wcs_keys_text(keys, *key) : strdup(empty ? "%" : "");
-	char *spelled = shown ? escape_json_string(shown) : NULL, *text = NULL;
-	struct wcs_change *change = NULL;
-	int len = -1;
+	json_t *line = family ? json_pack("{s:s, s:s}", "dropped", shown, "family", family)
+			      : json_pack("{s:s}", "dropped", shown);
 
-	if (spelled && family)
-		len = asprintf(&text, "{\"dropped\":%s,\"family\":\"%s\"}\n", spelled, family);
-	else if (spelled)
-		len = asprintf(&text, "{\"dropped\":%s}\n", spelled);
-	if (len >= 0)
-		change = wcs_change_text(key ? *key : (struct wcs_slice){NULL, 0}, text,
-					 (size_t)len);
-	if (len >= 0)
-		free(text);
-	free(spelled);
 	free(shown);
-	return change;
+	return live_line(key ? *key : (struct wcs_slice){NULL, 0}, line);
 }
 
 uint64_t live_dropped(struct fs *fs, struct wcs_table *table, const struct wcs_slice *key,

@@ -38,8 +38,6 @@ static bool file_begin(struct live_file *file)
 {
 	struct wcs_change *change;
 	uint64_t lost;
-	char text[64];
-	int len;
 
 	if (file->error == 0 && changes_stale(file))
 		file->error = -ESTALE;
@@ -47,8 +45,8 @@ static bool file_begin(struct live_file *file)
 		return false;
 	change = ring_take(file->ring, &file->reader, &lost);
 	if (lost > 0) {
-		len = snprintf(text, sizeof(text), "{\"lost\":%" PRIu64 "}\n", lost);
-		change = wcs_change_text((struct wcs_slice){NULL, 0}, text, (size_t)len);
+		change = live_line((struct wcs_slice){NULL, 0},
+				   json_pack("{s:I}", "lost", (json_int_t)lost));
 		if (!change)
 			file->error = -ENOMEM;
 	}

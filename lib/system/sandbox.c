@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <jansson.h>
 #include <linux/capability.h>
 #include <linux/landlock.h>
 #include <linux/openat2.h>
@@ -59,6 +60,7 @@ int sandbox_enter(const struct sandbox_place *places, size_t count, const char *
 	long version;
 
 	tzset(); /* the log asks for the time zone, whose file is out of reach afterwards */
+	json_object_seed(0); /* jansson asks for /dev/urandom */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		return -errno;
 	version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);

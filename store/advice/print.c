@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Findings as text for people, and as lines of JSON. */
 #include <inttypes.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "store/advice/advice_private.h"
 
 #define PRINT_WIDTH 96u /* bytes of a line of an action */
+#define VALUE_ROOM  32u /* bytes of a number with its unit */
 
 static const char *const severities[] = {
 	[ADVICE_NOTE] = "note", [ADVICE_WARNING] = "warning", [ADVICE_ERROR] = "error"};
@@ -72,25 +74,17 @@ static char *key_text(const struct wcs_advice *advice, const struct advice_key *
 	return wcs_keys_text(advice->keys, advice_key_slice(key));
 }
 
-/* Prints a value with its unit. */
-static void print_value(FILE *to, enum advice_unit unit, double value)
+/* Writes a value with its unit; of none: "". */
+static void print_value(char text[VALUE_ROOM], enum advice_unit unit, double value)
 {
 	if (unit == ADVICE_UNIT_SHARE)
-		fprintf(to, "%.4g %%", 100 * value);
+		snprintf(text, VALUE_ROOM, "%.4g %%", 100 * value);
 	else if (unit == ADVICE_UNIT_BYTES)
-		fprintf(to, "%.4g MiB", value / 1048576);
+		snprintf(text, VALUE_ROOM, "%.4g MiB", value / 1048576);
+	else if (unit == ADVICE_UNIT_NONE)
+		*text = '\0';
 	else
-		fprintf(to, "%.*g", value < 1000 ? 4 : 10, value);
-}
-
-/* Prints the evidence as a sentence. */
-static void print_sentence(FILE *to, const struct advice_finding *finding)
-{
-	if (finding->rule->unit != ADVICE_UNIT_NONE) {
-		print_value(to, finding->rule->unit, finding->value);
-		fputc(' ', to);
-	}
-	fputs(finding->rule->text, to);
+		snprintf(text, VALUE_ROOM, "%.*g", value < 1000 ? 4 : 10, value);
 }
 
 /* ---- For people -------------------------------------------------------------------------- */
@@ -117,15 +111,12 @@ static void print_text(const struct wcs_advice *advice, const struct advice_find
 	const struct advice_rule *rule = finding->rule;
 	FILE *to = advice->options.to;
 	char *key = finding->key ? utf8_safe(key_text(advice, finding->key)) : NULL;
+	char value[VALUE_ROOM], limit[VALUE_ROOM];
 
-	fprintf(to, "%s: %s %s: ", finding->table, severities[rule->severity], rule->name);
-	print_sentence(to, finding);
-	if (rule->unit != ADVICE_UNIT_NONE) {
-		fputs(" (limit ", to);
-		print_value(to, rule->unit, rule->threshold);
-		fputc(')', to);
-	}
-	fputc('\n', to);
+	print_value(value, rule->unit, finding->value);
+	print_value(limit, rule->unit, rule->threshold);
+	fprintf(to, *value ? "%s: %s %s: %s %s (limit %s)\n" : "%s: %s %s: %s%s\n", finding->table,
+		severities[rule->severity], rule->name, value, rule->text, limit);
 	if (finding->family)
 		fprintf(to, "    family %s\n", finding->family);
 	if (finding->segment > 0)
@@ -137,56 +128,50 @@ static void print_text(const struct wcs_advice *advice, const struct advice_find
 	free(key);
 }
 
-/* ---- JSON -------------------------------------------------------------------------------- */
+/* ---- JSON: a number or a member for which there is no memory is left out ----------------- */
 
-static void print_string(FILE *to, const char *text)
+static json_t *print_number(double value)
 {
-	char *escaped = escape_json_string(text);
-
-	fputs(escaped ? escaped : "\"\"", to);
-	free(escaped);
+	return value == floor(value) ? json_integer((json_int_t)value) : json_real(value);
 }
 
-static void print_evidence(const struct wcs_advice *advice, const struct advice_finding *finding)
+static json_t *print_evidence(const struct wcs_advice *advice, const struct advice_finding *finding)
 {
 	const struct advice_stats *stats = advice->stats;
-	FILE *to = advice->options.to;
-	char *key = finding->key ? key_text(advice, finding->key) : NULL;
+	const struct advice_rule *rule = finding->rule;
+	bool table = rule->scope != ADVICE_STORE, parts = table && stats->parts > 1;
+	char *key = finding->key ? key_text(advice, finding->key) : NULL, value[VALUE_ROOM];
+	json_t *evidence;
 
-	fputs("{\"text\":\"", to);
-	print_sentence(to, finding);
-	fprintf(to, "\",\"value\":%.10g,\"threshold\":%.10g", finding->value,
-		finding->rule->threshold);
-	if (finding->family)
-		fprintf(to, ",\"family\":\"%s\"", finding->family);
-	if (finding->segment > 0)
-		fprintf(to, ",\"segment\":%zu", finding->segment);
-	fputs(",\"keys\":[", to);
-	if (key)
-		print_string(to, key);
-	fputs("]", to);
-	if (finding->rule->scope != ADVICE_STORE)
-		fprintf(to, ",\"rows\":%" PRIu64 ",\"sample\":%s,\"sorted\":%s", stats->rows,
-			stats->parts > 0 ? "true" : "false", is_unsorted(stats) ? "false" : "true");
-	if (finding->rule->scope != ADVICE_STORE && stats->parts > 1)
-		fprintf(to, ",\"parts\":%" PRIu64 ",\"error\":%.3f", stats->parts,
-			error_of(advice, finding->spread));
-	fputs("}", to);
+	print_value(value, rule->unit, finding->value);
+	evidence = json_pack(
+		"{s:o, s:o, s:o, s:s*, s:o*, s:o, s:o*, s:o*, s:o*, s:o*, s:o*}", "text",
+		json_sprintf(*value ? "%s %s" : "%s%s", value, rule->text), "value",
+		print_number(finding->value), "threshold", print_number(rule->threshold), "family",
+		finding->family, "segment",
+		finding->segment > 0 ? print_number((double)finding->segment) : NULL, "keys",
+		key ? json_pack("[s]", key) : json_array(), "rows",
+		table ? json_integer((json_int_t)stats->rows) : NULL, "sample",
+		table ? json_boolean(stats->parts > 0) : NULL, "sorted",
+		table ? json_boolean(!is_unsorted(stats)) : NULL, "parts",
+		parts ? json_integer((json_int_t)stats->parts) : NULL, "error",
+		parts ? print_number(round(1000 * error_of(advice, finding->spread)) / 1000)
+		      : NULL);
 	free(key);
+	return evidence;
 }
 
 static void print_json(const struct wcs_advice *advice, const struct advice_finding *finding)
 {
 	const struct advice_rule *rule = finding->rule;
-	FILE *to = advice->options.to;
 
-	fprintf(to, "{\"table\":\"%s\",\"rule\":\"%s\",\"severity\":\"%s\",\"evidence\":",
-		finding->table, rule->name, severities[rule->severity]);
-	print_evidence(advice, finding);
-	fputs(",\"action\":", to);
-	print_string(to, rule->action);
-	fprintf(to, ",\"section\":\"docs/row-keys.md#%s\",\"source\":\"%s\"}\n", rule->section,
-		rule->source);
+	escape_json_put(advice->options.to,
+			json_pack("{s:s, s:s, s:s, s:o, s:s, s:s+, s:s}", "table", finding->table,
+				  "rule", rule->name, "severity", severities[rule->severity],
+				  "evidence", print_evidence(advice, finding), "action",
+				  rule->action, "section", "docs/row-keys.md#", rule->section,
+				  "source", rule->source),
+			JSON_REAL_PRECISION(10));
 }
 
 void print_finding(const struct wcs_advice *advice, const struct advice_finding *finding)
