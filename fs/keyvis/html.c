@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "fs/keyvis/picture.h"
+#include "lib/escape.h"
 
 #define HTML_NAME  400u /* columns */
 #define HTML_LABEL 22u
@@ -25,99 +26,82 @@ extern const char html_page[] __attribute__((visibility("hidden")));
 extern const char html_style[] __attribute__((visibility("hidden")));
 extern const char html_script[] __attribute__((visibility("hidden")));
 
-/* Prints a list of texts, each made for a range, and freed; in at most so many columns (0: any). */
-static int html_list(const struct keyvis_picture *picture, FILE *to, const char *member,
-		     size_t width,
-		     char *(*make)(const struct keyvis_table *, const struct wcs_heat_range *))
+static json_t *html_name(const void *ctx, size_t at)
 {
-	fprintf(to, ",\n\"%s\":[", member);
-	for (size_t r = 0; r < picture->map->rows; r++) {
-		char *text = make(picture->table, &picture->map->ranges[r]), *whole = text;
+	const struct keyvis_picture *picture = ctx;
+	char *name = keyvis_name(picture->table, &picture->map->ranges[at]);
+	char *fitting = name ? keyvis_fit(name, HTML_NAME) : NULL;
 
-		if (text && width > 0) {
-			text = keyvis_fit(whole, width);
-			free(whole);
-		}
-		if (!text)
-			return -ENOMEM;
-		keyvis_put_json(to, r > 0 ? "," : "", text, "");
-		free(text);
-	}
-	fputc(']', to);
-	return 0;
+	free(name);
+	return keyvis_string(fitting);
 }
 
-static int html_labels(const struct keyvis_picture *picture, FILE *to)
+static json_t *html_label(const void *ctx, size_t at)
 {
-	size_t rows = picture->map->rows;
-	char **labels = keyvis_labels(picture->table, picture->map, HTML_LABEL);
-
-	fputs(",\n\"labels\":[", to);
-	for (size_t r = 0; r < rows && labels; r++)
-		keyvis_put_json(to, r > 0 ? "," : "", labels[r], "");
-	fputc(']', to);
-	keyvis_list_free(labels, rows);
-	return labels ? 0 : -ENOMEM;
+	return json_string(((char *const *)ctx)[at]);
 }
 
-static int html_nodes(const struct keyvis_picture *picture, FILE *to)
+static json_t *html_path(const void *ctx, size_t at)
 {
-	fputs(",\n\"nodePaths\":[", to);
-	keyvis_put_json(to, "", picture->table->root ? "." : picture->table->name, "");
-	for (size_t i = 0; i < picture->node_count; i++) {
-		char *path = keyvis_node_path(picture->table, &picture->nodes[i]);
+	const struct keyvis_picture *picture = ctx;
 
-		if (!path)
-			return -ENOMEM;
-		keyvis_put_json(to, ",", path, "");
-		free(path);
-	}
-	fputc(']', to);
-	return 0;
+	return keyvis_string(keyvis_path(picture->table, &picture->map->ranges[at]));
 }
 
-static void html_hot(const struct keyvis_picture *picture, FILE *to)
+/* The table's path, and behind it those of the nodes. */
+static json_t *html_node(const void *ctx, size_t at)
 {
-	fputs(",\n\"hot\":[", to);
-	for (size_t i = 0; i < picture->hot_count; i++) {
-		const struct keyvis_hot *hot = &picture->hot[i];
+	const struct keyvis_picture *picture = ctx;
 
-		fprintf(to, "%s{\"first\":%zu,\"last\":%zu,\"share\":%u,\"total\":%llu",
-			i > 0 ? "," : "", hot->first, hot->last, hot->share,
-			(unsigned long long)hot->total);
-		keyvis_put_json(to, ",\"name\":", hot->name, "");
-		keyvis_put_json(to, ",\"path\":", hot->path, "");
-		fputc('}', to);
-	}
-	fputc(']', to);
+	if (at == 0)
+		return json_string(picture->table->root ? "." : picture->table->name);
+	return keyvis_string(keyvis_node_path(picture->table, &picture->nodes[at - 1]));
 }
 
-static void html_scale(const struct keyvis_picture *picture, FILE *to)
+static json_t *html_hot(const void *ctx, size_t at)
 {
-	fputs(",\n\"colors\":[", to);
-	for (unsigned int level = 0; level <= KEYVIS_LEVELS; level++)
-		fprintf(to, "%s\"#%06x\"", level > 0 ? "," : "", keyvis_colours[level].rgb);
-	fputs("],\n\"bounds\":[", to);
-	for (unsigned int level = 1; level <= KEYVIS_LEVELS; level++)
-		fprintf(to, "%s%llu", level > 1 ? "," : "",
-			(unsigned long long)keyvis_level_start(&picture->scale, level,
-							       KEYVIS_LEVELS));
-	fputc(']', to);
+	const struct keyvis_hot *hot = &((const struct keyvis_picture *)ctx)->hot[at];
+
+	return json_pack("{s:I, s:I, s:I, s:I, s:s, s:s}", "first", (json_int_t)hot->first, "last",
+			 (json_int_t)hot->last, "share", (json_int_t)hot->share, "total",
+			 (json_int_t)hot->total, "name", hot->name, "path", hot->path);
+}
+
+static json_t *html_color(const void *ctx, size_t at)
+{
+	(void)ctx;
+	return json_sprintf("#%06x", keyvis_colours[at].rgb);
+}
+
+static json_t *html_bound(const void *ctx, size_t at)
+{
+	const struct keyvis_picture *picture = ctx;
+
+	return json_integer((json_int_t)keyvis_level_start(&picture->scale, (unsigned int)at + 1,
+							   KEYVIS_LEVELS));
 }
 
 static int html_data(const struct keyvis_picture *picture, FILE *to)
 {
-	int rc;
+	size_t rows = picture->map->rows;
+	char **labels = keyvis_labels(picture->table, picture->map, HTML_LABEL);
+	int rc = labels ? 0 : -ENOMEM;
 
-	keyvis_put_json(to, "{\"title\":", picture->title, "");
-	keyvis_put_json(to, ",\n\"when\":", picture->when, "");
-	keyvis_put_json(to, ",\n\"note\":", keyvis_note, "");
-	html_scale(picture, to);
-	html_hot(picture, to);
-	rc = html_list(picture, to, "names", HTML_NAME, keyvis_name);
-	rc = rc == 0 ? html_labels(picture, to) : rc;
-	rc = rc == 0 ? html_list(picture, to, "paths", 0, keyvis_path) : rc;
-	rc = rc == 0 ? html_nodes(picture, to) : rc;
+	fputc('{', to);
+	if (rc == 0)
+		rc = escape_json_put(
+			to,
+			json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "title",
+				  picture->title, "when", picture->when, "note", keyvis_note,
+				  "colors", keyvis_list(NULL, KEYVIS_LEVELS + 1, html_color),
+				  "bounds", keyvis_list(picture, KEYVIS_LEVELS, html_bound), "hot",
+				  keyvis_list(picture, picture->hot_count, html_hot), "names",
+				  keyvis_list(picture, rows, html_name), "labels",
+				  keyvis_list(labels, rows, html_label), "paths",
+				  keyvis_list(picture, rows, html_path), "nodePaths",
+				  keyvis_list(picture, picture->node_count + 1, html_node)),
+			JSON_EMBED | ESCAPE_HTML);
+	keyvis_list_free(labels, rows);
 	fputs(",\n\"scan\":", to);
 	rc = rc == 0 ? keyvis_put_document(picture, KEYVIS_JSON, to) : rc;
 	fputc('}', to);

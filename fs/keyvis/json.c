@@ -13,150 +13,126 @@
  *
  * Members of rowfs's own: table, and stepSeconds, the time of a column.
  */
-#include "fs/keyvis/picture.h"
-#include "lib/times.h"
-
 #include <errno.h>
 #include <stdlib.h>
 
+#include "fs/keyvis/picture.h"
+#include "lib/escape.h"
+#include "lib/times.h"
+
 /* A LocalizedString. */
-static void json_message(FILE *to, const char *member, const char *text, const char *after)
+static json_t *json_message(const char *text)
 {
-	fprintf(to, "\"%s\":{\"message\":", member);
-	keyvis_put_json(to, "", text, "}");
-	fputs(after, to);
+	return json_pack("{s:s}", "message", text);
 }
 
-static void json_time(FILE *to, const char *member, int64_t at)
+static json_t *json_time(int64_t at)
 {
 	char text[TIMES_MAX];
-	size_t len = times_format(at, 0, text);
 
-	fprintf(to, "\"%s\":\"%.*s\",\n", member, (int)len, text);
+	return json_stringn(text, times_format(at, 0, text));
 }
 
-static int json_ends(const struct keyvis_picture *picture, FILE *to)
+static json_t *json_end(const void *ctx, size_t at)
 {
-	fputs("\"endKeyStrings\":[", to);
-	for (size_t r = 0; r < picture->map->rows; r++) {
-		char *end = keyvis_key(picture->table, picture->map->ranges[r].end);
+	const struct keyvis_picture *picture = ctx;
 
-		if (!end)
-			return -ENOMEM;
-		keyvis_put_json(to, r > 0 ? "," : "", end, "");
-		free(end);
-	}
-	fputs("],\n\"indexedKeys\":[", to);
-	for (size_t i = 0; i < picture->hot_count; i++)
-		keyvis_put_json(to, i > 0 ? "," : "", picture->hot[i].name, "");
-	fputs("],\n", to);
-	return 0;
+	return keyvis_string(keyvis_key(picture->table, picture->map->ranges[at].end));
 }
 
-static void json_node(FILE *to, bool table, const struct keyvis_node *node)
+static json_t *json_hot_key(const void *ctx, size_t at)
 {
-	keyvis_put_json(to, "{\"word\":", node->word, ",");
-	fprintf(to, "\"startIndex\":%zu,\"endIndex\":%zu,\"depth\":%zu,\"dataSourceNode\":%s}",
-		node->first, node->last, node->depth, table ? "true" : "false");
+	return json_string(((const struct keyvis_picture *)ctx)->hot[at].name);
 }
 
-static void json_nodes(const struct keyvis_picture *picture, FILE *to)
+/* The table, and behind it the nodes below. */
+static json_t *json_node(const void *ctx, size_t at)
 {
-	struct keyvis_node node = {.last = picture->map->rows - 1,
-				   .word = (char *)(uintptr_t)picture->table->name};
+	const struct keyvis_picture *picture = ctx;
+	const struct keyvis_node table = {.last = picture->map->rows - 1},
+				 *node = at > 0 ? &picture->nodes[at - 1] : &table;
 
-	fputs("\"prefixNodes\":[", to);
-	json_node(to, true, &node);
-	for (size_t i = 0; i < picture->node_count; i++) {
-		node = picture->nodes[i];
-		node.depth++;
-		fputs(",\n", to);
-		json_node(to, false, &node);
-	}
-	fputs("],\n", to);
+	return json_pack("{s:s, s:I, s:I, s:I, s:b}", "word",
+			 at > 0 ? node->word : picture->table->name, "startIndex",
+			 (json_int_t)node->first, "endIndex", (json_int_t)node->last, "depth",
+			 (json_int_t)node->depth + (at > 0), "dataSourceNode", at == 0);
 }
 
-/* Is the range of a hot one that of an earlier one, too? */
-static bool json_repeats(const struct keyvis_picture *picture, size_t index)
+/* The hot ranges with a value in each column; of several with one first range the first. */
+static json_t *json_hot(const struct keyvis_picture *picture)
 {
-	for (size_t i = 0; i < index; i++)
-		if (picture->hot[i].first == picture->hot[index].first)
-			return true;
-	return false;
-}
+	json_t *columns = json_object();
+	char name[24];
+	int rc = 0;
 
-/* The hot ranges with a value in each column. */
-static void json_hot(const struct keyvis_picture *picture, FILE *to)
-{
-	const char *between = "";
-
-	fputs("\"indexedHotKeys\":{", to);
 	for (size_t c = 0; c < picture->columns; c++) {
-		bool any = false;
+		json_t *keys = json_object();
 
 		for (size_t i = 0; i < picture->hot_count; i++) {
-			if (keyvis_value(picture, picture->hot[i].first, c) == 0 ||
-			    json_repeats(picture, i))
-				continue;
-			if (any)
-				fputc(',', to);
-			else
-				fprintf(to, "%s\"%zu\":{\"sparseHotKeys\":{", between, c);
-			any = true;
-			between = ",\n";
-			fprintf(to, "\"%zu\":%zu", picture->hot[i].first, i);
+			size_t first = picture->hot[i].first;
+
+			snprintf(name, sizeof(name), "%zu", first);
+			if (keyvis_value(picture, first, c) > 0 && !json_object_get(keys, name))
+				rc |= json_object_set_new(keys, name, json_integer((json_int_t)i));
 		}
-		fputs(any ? "}}" : "", to);
+		snprintf(name, sizeof(name), "%zu", c);
+		if (json_object_size(keys) > 0)
+			rc |= json_object_set_new(columns, name,
+						  json_pack("{s:O}", "sparseHotKeys", keys));
+		json_decref(keys);
 	}
-	fputs("},\n", to);
+	if (rc == 0)
+		return columns;
+	json_decref(columns);
+	return NULL;
 }
 
-static void json_metric(const struct keyvis_picture *picture, FILE *to)
+static json_t *json_value(const void *ctx, size_t at)
 {
-	bool mean = picture->map->metric == WCS_HEAT_LATENCY;
-
-	fputs("\"metrics\":[{", to);
-	json_message(to, "category", picture->words->name, ",");
-	json_message(to, "displayLabel", picture->words->title, ",");
-	json_message(to, "unit", picture->unit, ",");
-	json_message(to, "info", picture->words->what, ",\n");
-	fprintf(to,
-		"\"aggregation\":\"%s\",\"visible\":true,\"hasNonzeroData\":%s,\"hotValue\":%llu,"
-		"\n",
-		mean ? "AGGREGATION_UNSPECIFIED" : "SUM",
-		picture->map->largest > 0 ? "true" : "false",
-		(unsigned long long)picture->scale.high);
-	json_hot(picture, to);
-	fputs("\"matrix\":{\"rows\":[", to);
-	for (size_t r = 0; r < picture->map->rows; r++) {
-		fprintf(to, "%s{\"cols\":[", r > 0 ? ",\n" : "");
-		for (size_t c = 0; c < picture->columns; c++)
-			fprintf(to, "%s%llu", c > 0 ? "," : "",
-				(unsigned long long)keyvis_value(picture, r, c));
-		fputs("]}", to);
-	}
-	fputs("]}}],\n", to);
+	return json_integer((json_int_t)((const uint64_t *)ctx)[at]);
 }
 
-static void json_messages(const struct keyvis_picture *picture, FILE *to)
+/* The values are printed range by range: a tree of all would take ten times their text. */
+static int json_metric(const struct keyvis_picture *picture, FILE *to)
 {
-	const struct wcs_heat_finding *found = picture->found;
+	const struct wcs_heat_map *map = picture->map;
+	int rc = escape_json_put(
+		to,
+		json_pack("{s:o, s:o, s:o, s:o, s:s, s:b, s:b, s:I, s:o}", "category",
+			  json_message(picture->words->name), "displayLabel",
+			  json_message(picture->words->title), "unit", json_message(picture->unit),
+			  "info", json_message(picture->words->what), "aggregation",
+			  map->metric == WCS_HEAT_LATENCY ? "AGGREGATION_UNSPECIFIED" : "SUM",
+			  "visible", true, "hasNonzeroData", map->largest > 0, "hotValue",
+			  (json_int_t)picture->scale.high, "indexedHotKeys", json_hot(picture)),
+		JSON_EMBED | ESCAPE_HTML);
 
-	fputs("\"diagnosticMessages\":[", to);
-	for (size_t i = 0; i < picture->finding_count; i++) {
-		fprintf(to, "%s{\"severity\":\"%s\",", i > 0 ? ",\n" : "",
-			found[i].warning ? "WARNING" : "INFO");
-		json_message(to, "shortMessage", wcs_heat_pattern_name(found[i].pattern), ",");
-		json_message(to, "info", picture->findings[i], ",");
-		json_message(to, "metric", picture->words->name, ",\"metricSpecific\":true}");
+	fputs(",\"matrix\":{\"rows\":[", to);
+	for (size_t r = 0; rc == 0 && r < map->rows; r++) {
+		fputs(r > 0 ? "," : "\n", to);
+		rc = escape_json_put(
+			to,
+			json_pack("{s:o}", "cols",
+				  keyvis_list(&map->values[r * map->columns + picture->first],
+					      picture->columns, json_value)),
+			0);
 	}
-	if (picture->history[0]) {
-		fputs(",\n{\"severity\":\"INFO\",", to);
-		json_message(to, "shortMessage", "history", ",");
-		json_message(to, "info", picture->history, ",");
-		json_message(to, "metric", picture->words->name, ",\"metricSpecific\":false}");
-	}
-	fputs("]}\n", to);
+	fputs("]}", to);
+	return rc;
+}
+
+/* A finding, or behind them the history. */
+static json_t *json_diagnosis(const void *ctx, size_t at)
+{
+	const struct keyvis_picture *picture = ctx;
+	bool found = at < picture->finding_count;
+
+	return json_pack(
+		"{s:s, s:o, s:o, s:o, s:b}", "severity",
+		found && picture->found[at].warning ? "WARNING" : "INFO", "shortMessage",
+		json_message(found ? wcs_heat_pattern_name(picture->found[at].pattern) : "history"),
+		"info", json_message(found ? picture->findings[at] : picture->history), "metric",
+		json_message(picture->words->name), "metricSpecific", found);
 }
 
 int keyvis_put_document(const struct keyvis_picture *picture, enum keyvis_format format, FILE *to)
@@ -165,17 +141,23 @@ int keyvis_put_document(const struct keyvis_picture *picture, enum keyvis_format
 	int rc;
 
 	(void)format;
-	keyvis_put_json(to, "{\"table\":", picture->table->name, ",\n");
-	json_time(to, "startTime", picture->start);
-	json_time(to, "endTime", picture->end);
-	fprintf(to, "\"stepSeconds\":%lld,\n\"keyUnit\":\"KEY\",\n",
-		(long long)(picture->map->step / 1000000));
-	keyvis_put_json(to, "\"keySeparator\":", delimiter, ",\n");
-	rc = json_ends(picture, to);
-	if (rc)
-		return rc;
-	json_nodes(picture, to);
-	json_metric(picture, to);
-	json_messages(picture, to);
-	return 0;
+	fputc('{', to);
+	rc = escape_json_put(
+		to,
+		json_pack("{s:s, s:o, s:o, s:I, s:s, s:s, s:o, s:o, s:o, s:o}", "table",
+			  picture->table->name, "startTime", json_time(picture->start), "endTime",
+			  json_time(picture->end), "stepSeconds",
+			  (json_int_t)(picture->map->step / 1000000), "keyUnit", "KEY",
+			  "keySeparator", delimiter, "endKeyStrings",
+			  keyvis_list(picture, picture->map->rows, json_end), "indexedKeys",
+			  keyvis_list(picture, picture->hot_count, json_hot_key), "prefixNodes",
+			  keyvis_list(picture, picture->node_count + 1, json_node),
+			  "diagnosticMessages",
+			  keyvis_list(picture, picture->finding_count + (picture->history[0] != 0),
+				      json_diagnosis)),
+		JSON_EMBED | ESCAPE_HTML);
+	fputs(",\n\"metrics\":[{", to);
+	rc = rc == 0 ? json_metric(picture, to) : rc;
+	fputs("}]}\n", to);
+	return rc;
 }

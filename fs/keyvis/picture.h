@@ -3,6 +3,8 @@
 #ifndef FS_KEYVIS_PICTURE_H
 #define FS_KEYVIS_PICTURE_H
 
+#include <jansson.h>
+
 #include "fs/keyvis/keyvis.h"
 #include "store/heat/patterns/patterns.h"
 #include "store/keys/keys.h"
@@ -92,8 +94,10 @@ char **keyvis_fit_list(char *const *texts, size_t count, size_t width);
 void keyvis_list_free(char **texts, size_t count);
 /* The length of the first line of a text that is broken at spaces to so many columns. */
 size_t keyvis_line(const char *text, size_t width);
-/* Prints text as a JSON string, which may stand in HTML, with JSON before and after it. */
-void keyvis_put_json(FILE *to, const char *before, const char *text, const char *after);
+/* A list of so many elements, each made of what ctx points to. NULL: no memory. */
+json_t *keyvis_list(const void *ctx, size_t count, json_t *(*make)(const void *ctx, size_t at));
+/* The text as a string of JSON, and frees it. */
+json_t *keyvis_string(char *text);
 /* Prints text as the content of an XML element. */
 void keyvis_put_xml(FILE *to, const char *text);
 

@@ -199,25 +199,24 @@ size_t keyvis_line(const char *text, size_t width)
 	return at;
 }
 
-void keyvis_put_json(FILE *to, const char *before, const char *text, const char *after)
+json_t *keyvis_list(const void *ctx, size_t count, json_t *(*make)(const void *ctx, size_t at))
 {
-	unsigned char escape[12];
-	uint32_t point;
-	size_t len;
+	json_t *list = json_array();
 
-	fprintf(to, "%s\"", before);
-	for (; *text; text += len) {
-		const unsigned char *at = (const unsigned char *)text;
+	for (size_t i = 0; i < count; i++)
+		if (json_array_append_new(list, make(ctx, i)) != 0) {
+			json_decref(list);
+			return NULL;
+		}
+	return list;
+}
 
-		len = utf8_character(at, strnlen(text, 4));
-		point = len > 0 ? utf8_point(at, len) : 0xfffd;
-		len = len > 0 ? len : 1;
-		if (utf8_hostile(point) || strchr("\"\\<>&", *text))
-			fwrite(escape, (size_t)(utf8_json(point, escape) - escape), 1, to);
-		else
-			fwrite(text, len, 1, to);
-	}
-	fprintf(to, "\"%s", after);
+json_t *keyvis_string(char *text)
+{
+	json_t *string = json_string(text);
+
+	free(text);
+	return string;
 }
 
 void keyvis_put_xml(FILE *to, const char *text)

@@ -29,7 +29,7 @@ page() {
 cp "$heat/ops.html" "$TMP/copy.html"
 cp "$heat/ops.json" "$TMP/ops.json"
 check "its paths work from the mountpoint" sh -c 'cd "$0" && xargs ls -d' "$m" \
-	< <(sed -n 's/^"paths":\(.*\),$/\1/p' "$TMP/copy.html" | jq -r '.[]' | sort -u)
+	< <(sed -n '/id="data">/,/<\/script>/{s/.*id="data">//;s/<.*//;p}' "$TMP/copy.html" | jq -r '.paths[]' | sort -u)
 page copy "$TMP/copy.html" "$TMP/ops.json"
 # The server makes the copy and the page of the mount alike. These checks use the beginning, the middle and the end of the
 # page in the mount.

@@ -141,7 +141,7 @@ done
 # U+009B has the same bytes in a name of the tree, so a shell without $'...' does not find that one.
 paste=$TMP/paste
 mkdir "$paste" && ln -s "$m/t" "$paste/t"
-sed -n 's/^"paths":\(.*\),$/\1/p' "$TMP/ops/ops.html" | jq -r '.[]' | sort -u >"$TMP/paths"
+sed -n '/id="data">/,/<\/script>/{s/.*id="data">//;s/<.*//;p}' "$TMP/ops/ops.html" | jq -r '.paths[]' | sort -u >"$TMP/paths"
 check_eq "hostile: each key has a path that is pasted" 15 "$(grep -c ^ "$TMP/paths")"
 check_eq "hostile: a path acts on no terminal" "" "$(LC_ALL=C grep -aP '[\x00-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80' "$TMP/paths")"
 for shell in bash dash; do
