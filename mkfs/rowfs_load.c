@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <jansson.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -288,14 +289,18 @@ static int load_has_family(void *ctx, const char *family)
 static void load_put_table(const struct load *load, const struct csv_row *header, FILE *out)
 {
 	if (load->csv.create) {
-		fprintf(out, "{\"version\":1,\"tables\":{\"%s\":{\"families\":{", load->table);
+		json_t *families = json_object();
+
 		for (size_t i = 0; i < header->count; i++)
 			if (header->cells[i].differs != WCS_PART_QUALIFIER)
-				fprintf(out, "%s\"%s\":{}", i > 0 ? "," : "",
-					(const char *)header->cells[i].family.data);
+				json_object_set_new(families, header->cells[i].family.data,
+						    json_object());
 		if (header->count == 0 && load->csv.family)
-			fprintf(out, "\"%s\":{}", load->csv.family);
-		fputs("}}}}\n", out);
+			json_object_set_new(families, load->csv.family, json_object());
+		escape_json_put(out,
+				json_pack("{s:i, s:{s:{s:o}}}", "version", 1, "tables", load->table,
+					  "families", families),
+				0);
 	}
 	fprintf(out, "{\"table\":\"%s\"}\n", load->table);
 }
