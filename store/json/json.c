@@ -88,7 +88,8 @@ static void json_path(char *path, size_t room, const struct wcs_json_at *at)
 	json_path(path, room, at->up);
 	n = strlen(path);
 	if (!at->name.data) {
-		snprintf(path + n, room - n, "[%zu]", at->count - 1);
+		if (at->count > 0)
+			snprintf(path + n, room - n, "[%zu]", at->count - 1);
 		return;
 	}
 	if (n > 0)
@@ -106,7 +107,7 @@ int wcs_json_fault(const struct wcs_json_text *in, int rc, const struct wcs_json
 	vsnprintf(why, sizeof(why), format, args);
 	va_end(args);
 	json_path(path, sizeof(path), at);
-	return wcs_fault_set(in->fault, rc, "%s%s%s", path, at ? ": " : "", why);
+	return wcs_fault_set(in->fault, rc, "%s%s%s", path, *path ? ": " : "", why);
 }
 
 /* Fills the fault with the reason why the text is not JSON, at the reader's byte. */
@@ -297,55 +298,6 @@ char *wcs_json_copy(struct wcs_json_text *in, struct wcs_slice string)
 	return copy;
 }
 
-/* ---- Schemas ----------------------------------------------------------------------------- */
-
-int wcs_json_refuse(const struct wcs_json_text *in, const struct wcs_json_at *at, const char *why)
-{
-	wcs_json_fault(in, -EINVAL, at, "%s", why);
-	wcs_json_locate(in, at ? at->from : in->reader.at);
-	return -EINVAL;
-}
-
-int wcs_json_begin(struct wcs_json_text *in, const struct wcs_json_at *at, const char *more)
-{
-	int rc = wcs_json_object(in, at, more);
-
-	if (rc != 0)
-		wcs_json_locate(in, at ? at->from : in->reader.at);
-	return rc;
-}
-
-int wcs_json_words(struct wcs_json_text *in, const struct wcs_json_at *at, const char *why,
-		   const char **string)
-{
-	struct wcs_slice slice = {"", 0};
-	int rc = wcs_json_string(in, at, why, &slice);
-
-	if (rc == 0) {
-		*string = wcs_json_copy(in, slice);
-		if (strlen(*string) != slice.len)
-			rc = -EINVAL;
-	}
-	return rc == -EINVAL ? wcs_json_refuse(in, at, why) : rc;
-}
-
-char *wcs_json_one_line(char *text)
-{
-	char *to = text;
-	bool quoted = false;
-
-	for (const char *from = text; *from; from++) {
-		if (quoted && *from == '\\')
-			*to++ = *from++;
-		else if (*from == '"')
-			quoted = !quoted;
-		if (quoted || (*from != ' ' && *from != '\n'))
-			*to++ = *from;
-	}
-	strcpy(to, "\n");
-	return text;
-}
-
 /* ---- Any value --------------------------------------------------------------------------- */
 
 #define JSON_DEPTH 512 /* of objects and lists in each other */
@@ -387,8 +339,7 @@ int wcs_json_skip(struct wcs_json_text *in, const struct wcs_json_at *at)
 
 /* ---- Ends -------------------------------------------------------------------------------- */
 
-/* Looks for the faults that come first, wherever they are. 0: there is none. */
-static int json_check(struct wcs_json_text *in)
+int wcs_json_check(struct wcs_json_text *in)
 {
 	struct wcs_json_reader *reader = &in->reader;
 	int c, rc;
@@ -413,6 +364,6 @@ int wcs_json_finish(struct wcs_json_text *in, int rc)
 		return 0;
 	if (rc == -ENOMEM)
 		return wcs_fault_set(in->fault, rc, "no memory");
-	first = json_check(in);
+	first = wcs_json_check(in);
 	return first != 0 ? first : rc;
 }

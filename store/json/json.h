@@ -9,7 +9,7 @@
 #ifndef WCS_JSON_H
 #define WCS_JSON_H
 
-#include <stdio.h>
+#include <jansson.h>
 
 #include "store/json/json_read.h"
 #include "store/keys/keys.h"
@@ -30,7 +30,8 @@ struct wcs_json_at {
 	struct wcs_slice name;	   /* of the present member; data NULL: an element of a list */
 	const unsigned char *from; /* the name's opening quote, or the element */
 	size_t names;		   /* those of the text before the first member */
-	size_t count;		   /* of members or elements, with the present one */
+	size_t count; /* of members or elements, with the present one; 0: of the root */
+	json_t *json; /* the value in a tree */
 };
 
 /* Sets how many bytes one line may take, for all stores of the process; 0: any. Any thread. */
@@ -45,6 +46,8 @@ int wcs_json_start(struct wcs_json_text *in, const char *text, size_t len, struc
  * an integer beyond 64 bits, gets that error, whatever else is wrong. */
 int wcs_json_finish(struct wcs_json_text *in, int rc);
 void wcs_json_free(struct wcs_json_text *in);
+/* Looks for the faults of a text that come first, wherever they are. 0: there is none. */
+int wcs_json_check(struct wcs_json_text *in);
 
 /* Fills the fault with "tables.t.delimiter: why" and leaves its line open. Returns rc. */
 int wcs_json_fault(const struct wcs_json_text *in, int rc, const struct wcs_json_at *at,
@@ -80,25 +83,44 @@ unsigned char *wcs_json_room(struct wcs_json_text *in, struct wcs_slice string);
 /* A copy of the string read last, with a NUL behind it. */
 char *wcs_json_copy(struct wcs_json_text *in, struct wcs_slice string);
 
-/* ---- Schemas: errors with line and column of the member, or element ---- */
-/* Fills the fault with "tables.t.delimiter: why". Returns -EINVAL. */
-int wcs_json_refuse(const struct wcs_json_text *in, const struct wcs_json_at *at, const char *why);
-/* As wcs_json_object. */
-int wcs_json_begin(struct wcs_json_text *in, const struct wcs_json_at *at, const char *more);
-/* Reads a string without NUL. *string lies in bytes. */
+/* ---- json_tree.c: all that is no row, as jansson's tree ---- */
+/* Reads a value; `to` is the caller's. An error has filled the fault, but for -ENOMEM. */
+typedef int wcs_json_read(struct wcs_json_text *in, const struct wcs_json_at *at, void *to);
+/* Parses a whole text and reads its root. -EINVAL, -EOVERFLOW, -EFBIG (wcs_json_limit), -ENOMEM:
+ * the fault is filled. */
+int wcs_json_load(const char *text, size_t len, struct wcs_fault *fault, wcs_json_read *read,
+		  void *to);
+
+struct wcs_json_object {
+	const char *is;	  /* the fault of another value: "must be an object" */
+	const char *only; /* the fault of another member */
+	struct {
+		const char *name;    /* NULL: the last row, of all other names */
+		wcs_json_read *read; /* NULL: it is refused */
+	} members[5];
+};
+/* Reads each member of an object, until one fails. */
+int wcs_json_members(struct wcs_json_text *in, const struct wcs_json_at *at,
+		     const struct wcs_json_object *object, void *to);
+
+/* Fills the fault with "tables.t.delimiter: why", line and column of the member, or element.
+ * Returns -EINVAL. */
+int wcs_json_refuse(struct wcs_json_text *in, const struct wcs_json_at *at, const char *why);
+/* A string without NUL, which is the tree's; else the value is refused. */
 int wcs_json_words(struct wcs_json_text *in, const struct wcs_json_at *at, const char *why,
 		   const char **string);
-/* Removes white space outside of strings from a text that ends in a newline. Returns text. */
-char *wcs_json_one_line(char *text);
+/* The text with a newline, and releases json (NULL: no memory). The caller frees it. NULL: no
+ * memory. */
+char *wcs_json_dump(json_t *json, size_t flags);
 
 /* ---- keys_json.c ---- */
 /* Reads a design, which is all zero at first, and checks it without a delimiter. */
-int wcs_json_keys(struct wcs_json_text *in, const struct wcs_json_at *at, struct wcs_keys *keys);
+wcs_json_read wcs_json_keys;
 /* As wcs_keys_check. */
-int wcs_json_keys_check(const struct wcs_json_text *in, const struct wcs_json_at *at,
+int wcs_json_keys_check(struct wcs_json_text *in, const struct wcs_json_at *at,
 			const struct wcs_keys *keys, unsigned char delimiter);
-/* Writes it as an object, indented by so many columns. */
-void wcs_json_put_keys(FILE *out, const struct wcs_keys *keys, int indent);
+/* It as an object; NULL: no memory. */
+json_t *wcs_json_of_keys(const struct wcs_keys *keys);
 
 /* ---- schema_json.c ---- */
 /* As wcs_schema_parse, but -EOVERFLOW: an integer beyond 64 bits. */

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/grow.h"
 #include "store/backend.h"
 #include "store/json/json.h"
 
@@ -23,215 +22,174 @@ static int schema_json_order(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-/* Reads an object with a member for each element, which is all zero at first, of an array of that
- * element size; array: the address of the pointer to it. Sorts it. */
-static int schema_json_array(struct wcs_json_text *in, const struct wcs_json_at *at,
-			     const char *more, void *array, size_t *count, size_t size,
-			     int (*read)(struct wcs_json_text *in, const struct wcs_json_at *at,
-					 void *element))
-{
-	struct wcs_json_at inner = {.up = at};
-	int rc = wcs_json_begin(in, at, more);
-	unsigned char *elements = NULL;
-	size_t room = *count;
-
-	while (rc == 0 && (rc = wcs_json_member(in, &inner)) == 1) {
-		rc = grow(array, &room, *count + 1, 8, size);
-		if (rc != 0)
-			return rc;
-		memcpy(&elements, array, sizeof(elements));
-		/* Counted first, so that wcs_schema_free frees it after a failure. */
-		rc = read(in, &inner, memset(elements + size * (*count)++, 0, size));
-	}
-	if (elements)
-		qsort(elements, *count, size, schema_json_order);
-	return rc;
-}
-
-static int schema_json_gc(struct wcs_json_text *in, const struct wcs_json_at *at, char **gc)
+static int schema_json_gc(struct wcs_json_text *in, const struct wcs_json_at *at, void *to)
 {
 	struct wcs_fault why = {0};
+	struct wcs_family *family = to;
 	const char *policy;
+	char text[sizeof(why.text) + 48];
 	int rc = wcs_json_words(in, at, "must be a policy in quotes, without NUL", &policy);
 
 	if (rc != 0)
 		return rc;
-	free(*gc);
-	*gc = NULL;
-	rc = wcs_gc_canonical(policy, gc, &why);
-	if (rc != 0) {
-		if (why.column > 0)
-			wcs_json_fault(in, rc, at, "%s, at character %d of the policy", why.text,
-				       why.column);
-		else
-			wcs_json_fault(in, rc, at, "%s", why.text);
-		wcs_json_locate(in, at->from);
-	}
-	return rc;
+	rc = wcs_gc_canonical(policy, &family->gc, &why);
+	snprintf(text, sizeof(text), why.column > 0 ? "%s, at character %d of the policy" : "%s",
+		 why.text, why.column);
+	return rc == -EINVAL ? wcs_json_refuse(in, at, text) : rc;
 }
 
-static int schema_json_type(struct wcs_json_text *in, const struct wcs_json_at *at,
-			    enum wcs_type *type)
+static int schema_json_type(struct wcs_json_text *in, const struct wcs_json_at *at, void *to)
 {
 	static const char why[] =
 		"must be \"bytes\", \"intsum\", \"intmin\", \"intmax\" or \"inthll\"";
 	const char *name;
 	int rc = wcs_json_words(in, at, why, &name);
 
-	return rc == 0 && wcs_type_parse(name, type) ? wcs_json_refuse(in, at, why) : rc;
+	return rc == 0 && wcs_type_parse(name, &((struct wcs_family *)to)->type)
+		       ? wcs_json_refuse(in, at, why)
+		       : rc;
 }
 
-static int schema_json_family(struct wcs_json_text *in, const struct wcs_json_at *at, void *element)
+static int schema_json_family(struct wcs_json_text *in, const struct wcs_json_at *at, void *to)
 {
-	struct wcs_json_at inner = {.up = at};
-	struct wcs_family *family = element;
-	const char *name = wcs_json_copy(in, at->name);
+	static const struct wcs_json_object object = {
+		"must be an object or a policy in quotes",
+		"a family has only gc and type",
+		{{"gc", schema_json_gc}, {"type", schema_json_type}}};
+	struct wcs_table_schema *table = to;
+	struct wcs_family *family = &table->families[table->family_count++];
+
+	if (!wcs_family_name_valid(at->name.data))
+		return wcs_json_refuse(in, at, "a family's name is 1 to 64 of -_.a-zA-Z0-9");
+	strcpy(family->name, at->name.data);
+	family->type = WCS_TYPE_NONE;
+	return json_is_string(at->json) ? schema_json_gc(in, at, family)
+					: wcs_json_members(in, at, &object, family);
+}
+
+static int schema_json_families(struct wcs_json_text *in, const struct wcs_json_at *at, void *to)
+{
+	static const struct wcs_json_object object = {
+		.is = "must be an object with a member per family",
+		.members = {{NULL, schema_json_family}}};
+	struct wcs_table_schema *table = to;
 	int rc;
 
-	if (!wcs_family_name_valid(name))
-		return wcs_json_refuse(in, at, "a family's name is 1 to 64 of -_.a-zA-Z0-9");
-	strcpy(family->name, name);
-	family->type = WCS_TYPE_NONE;
-	if (wcs_json_read_peek(&in->reader) == '"')
-		return schema_json_gc(in, at, &family->gc);
-	rc = wcs_json_begin(in, at, " or a policy in quotes");
-	while (rc == 0 && (rc = wcs_json_member(in, &inner)) == 1) {
-		if (wcs_json_is(&inner, "gc"))
-			rc = schema_json_gc(in, &inner, &family->gc);
-		else if (wcs_json_is(&inner, "type"))
-			rc = schema_json_type(in, &inner, &family->type);
-		else
-			rc = wcs_json_refuse(in, &inner, "a family has only gc and type");
-	}
+	table->families = calloc(json_object_size(at->json) + 1, sizeof(table->families[0]));
+	if (!table->families)
+		return -ENOMEM;
+	rc = wcs_json_members(in, at, &object, table);
+	qsort(table->families, table->family_count, sizeof(table->families[0]), schema_json_order);
 	return rc;
 }
 
-static int schema_json_delimiter(struct wcs_json_text *in, const struct wcs_json_at *at,
-				 unsigned char *delimiter)
+static int schema_json_delimiter(struct wcs_json_text *in, const struct wcs_json_at *at, void *to)
 {
 	static const char why[] = "must be one ASCII character in quotes, not / % . or NUL";
+	struct wcs_table_schema *table = to;
 	const char *text;
 	int rc = wcs_json_words(in, at, why, &text);
 
 	if (rc == 0 && (strlen(text) != 1 || !wcs_delimiter_valid((unsigned char)*text)))
 		rc = wcs_json_refuse(in, at, why);
 	if (rc == 0)
-		*delimiter = (unsigned char)*text;
+		table->delimiter = (unsigned char)*text;
 	return rc;
 }
 
-static int schema_json_protected(struct wcs_json_text *in, const struct wcs_json_at *at,
-				 enum wcs_protection *protection)
+static int schema_json_protected(struct wcs_json_text *in, const struct wcs_json_at *at, void *to)
 {
-	*protection = wcs_json_read_word(&in->reader, "true") ? WCS_PROTECTED : WCS_UNPROTECTED;
-	return *protection == WCS_PROTECTED || wcs_json_read_word(&in->reader, "false")
-		       ? 0
-		       : wcs_json_refuse(in, at, "must be true or false");
+	struct wcs_table_schema *table = to;
+
+	table->protection = json_is_true(at->json) ? WCS_PROTECTED : WCS_UNPROTECTED;
+	return json_is_boolean(at->json) ? 0 : wcs_json_refuse(in, at, "must be true or false");
 }
 
-/* Reads a design. *place: where it is. */
-static int schema_json_keys(struct wcs_json_text *in, const struct wcs_json_at *at,
-			    struct wcs_json_at *place, struct wcs_keys **keys)
+static int schema_json_keys(struct wcs_json_text *in, const struct wcs_json_at *at, void *to)
 {
-	free(*keys);
-	*place = *at;
-	*keys = calloc(1, sizeof(**keys));
-	return *keys ? wcs_json_keys(in, at, *keys) : -ENOMEM;
+	struct wcs_table_schema *table = to;
+
+	table->keys = calloc(1, sizeof(*table->keys));
+	return table->keys ? wcs_json_keys(in, at, table->keys) : -ENOMEM;
 }
 
-static int schema_json_table(struct wcs_json_text *in, const struct wcs_json_at *at, void *element)
+static int schema_json_table(struct wcs_json_text *in, const struct wcs_json_at *at, void *to)
 {
-	struct wcs_json_at inner = {.up = at}, keys = {.up = at};
-	struct wcs_table_schema *table = element;
-	const char *name = wcs_json_copy(in, at->name);
+	static const struct wcs_json_object object = {
+		"must be an object",
+		"a table has only delimiter, protected, keys and families",
+		{{"delimiter", schema_json_delimiter},
+		 {"protected", schema_json_protected},
+		 {"keys", schema_json_keys},
+		 {"families", schema_json_families}}};
+	const struct wcs_json_at keys = {.up = at, .name = {"keys", 4}};
+	struct wcs_schema *schema = to;
+	struct wcs_table_schema *table = &schema->tables[schema->table_count++];
 	int rc;
 
-	if (!wcs_table_name_valid(name))
+	if (!wcs_table_name_valid(at->name.data))
 		return wcs_json_refuse(
 			in, at, "a table's name is 1 to 50 of -_.a-zA-Z0-9, not - or . first");
-	strcpy(table->name, name);
-	rc = wcs_json_begin(in, at, "");
-	while (rc == 0 && (rc = wcs_json_member(in, &inner)) == 1) {
-		if (wcs_json_is(&inner, "delimiter"))
-			rc = schema_json_delimiter(in, &inner, &table->delimiter);
-		else if (wcs_json_is(&inner, "protected"))
-			rc = schema_json_protected(in, &inner, &table->protection);
-		else if (wcs_json_is(&inner, "keys"))
-			rc = schema_json_keys(in, &inner, &keys, &table->keys);
-		else if (wcs_json_is(&inner, "families"))
-			rc = schema_json_array(in, &inner, " with a member per family",
-					       &table->families, &table->family_count,
-					       sizeof(table->families[0]), schema_json_family);
-		else
-			rc = wcs_json_refuse(
-				in, &inner,
-				"a table has only delimiter, protected, keys and families");
-	}
-	if (rc == 0 && table->keys)
-		rc = wcs_json_keys_check(in, &keys, table->keys, table->delimiter);
-	return rc;
-}
-
-static int schema_json_tables(struct wcs_json_text *in, const struct wcs_json_at *at,
-			      struct wcs_schema *schema)
-{
-	int rc = schema_json_array(in, at, " with a member per table", &schema->tables,
-				   &schema->table_count, sizeof(schema->tables[0]),
-				   schema_json_table);
-
-	return rc == 0 && schema->table_count > WCS_TABLES_MAX
-		       ? wcs_json_refuse(in, at, "a store holds at most 1000 tables")
+	strcpy(table->name, at->name.data);
+	rc = wcs_json_members(in, at, &object, table);
+	return rc == 0 && table->keys
+		       ? wcs_json_keys_check(in, &keys, table->keys, table->delimiter)
 		       : rc;
 }
 
-static int schema_json_version(struct wcs_json_text *in, const struct wcs_json_at *at)
+static int schema_json_tables(struct wcs_json_text *in, const struct wcs_json_at *at, void *to)
 {
-	static const char why[] = "must be the number 1";
-	int64_t version;
-	int rc = wcs_json_integer(in, at, why, &version);
+	static const struct wcs_json_object object = {
+		.is = "must be an object with a member per table",
+		.members = {{NULL, schema_json_table}}};
+	struct wcs_schema *schema = to;
+	size_t count = json_object_size(at->json);
+	int rc;
 
-	if (rc == 0 && version > SCHEMA_JSON_VERSION)
-		return wcs_json_refuse(in, at, "newer than this program, which knows version 1");
-	return rc == -EINVAL || (rc == 0 && version != SCHEMA_JSON_VERSION)
-		       ? wcs_json_refuse(in, at, why)
-		       : rc;
+	if (count > WCS_TABLES_MAX)
+		return wcs_json_refuse(in, at, "a store holds at most 1000 tables");
+	schema->tables = calloc(count + 1, sizeof(schema->tables[0]));
+	if (!schema->tables)
+		return -ENOMEM;
+	rc = wcs_json_members(in, at, &object, schema);
+	qsort(schema->tables, schema->table_count, sizeof(schema->tables[0]), schema_json_order);
+	return rc;
 }
 
-/* Reads the version, or with a schema all members. */
-static int schema_json_root(struct wcs_json_text *in, struct wcs_schema *schema)
+static int schema_json_version(struct wcs_json_text *in, const struct wcs_json_at *at, void *to)
 {
-	struct wcs_json_at at = {.up = NULL};
-	int rc = wcs_json_object(in, NULL, " in braces");
+	json_int_t version = json_integer_value(at->json);
 
-	while (rc == 0 && (rc = wcs_json_member(in, &at)) == 1) {
-		if (wcs_json_is(&at, "version"))
-			rc = schema_json_version(in, &at);
-		else if (!schema)
-			rc = wcs_json_skip(in, &at);
-		else if (wcs_json_is(&at, "tables"))
-			rc = schema_json_tables(in, &at, schema);
-		else
-			rc = wcs_json_refuse(in, &at, "a schema has only version and tables");
-	}
-	return rc;
+	(void)to;
+	if (json_is_integer(at->json) && version == SCHEMA_JSON_VERSION)
+		return 0;
+	return wcs_json_refuse(in, at,
+			       version > SCHEMA_JSON_VERSION
+				       ? "newer than this program, which knows version 1"
+				       : "must be the number 1");
+}
+
+/* The version first: in a newer one other members may be unknown. */
+static int schema_json_root(struct wcs_json_text *in, const struct wcs_json_at *at, void *to)
+{
+	static const struct wcs_json_object object = {
+		"must be an object in braces",
+		"a schema has only version and tables",
+		{{"version", schema_json_version}, {"tables", schema_json_tables}}};
+	const struct wcs_json_at version = {
+		.up = at, .name = {"version", 7}, .json = json_object_get(at->json, "version")};
+	int rc = version.json ? schema_json_version(in, &version, NULL) : 0;
+
+	return rc == 0 ? wcs_json_members(in, at, &object, to) : rc;
 }
 
 int wcs_schema_read(const char *text, size_t len, struct wcs_schema **schema,
 		    struct wcs_fault *fault)
 {
 	struct wcs_schema *made = calloc(1, sizeof(*made));
-	struct wcs_json_text in = {.fault = fault};
-	int rc = made ? wcs_json_start(&in, text, len, fault)
+	int rc = made ? wcs_json_load(text, len, fault, schema_json_root, made)
 		      : wcs_fault_set(fault, -ENOMEM, "no memory");
 
-	/* The version first: in a newer one other members may be unknown. */
-	if (rc == 0)
-		rc = wcs_json_finish(&in, schema_json_root(&in, NULL));
-	if (rc == 0)
-		rc = wcs_json_start(&in, text, len, fault);
-	if (rc == 0)
-		rc = wcs_json_finish(&in, schema_json_root(&in, made));
-	wcs_json_free(&in);
 	if (rc == 0)
 		*schema = made;
 	else
@@ -249,71 +207,61 @@ int wcs_schema_parse(const char *text, size_t len, struct wcs_schema **schema,
 
 /* ---- Writing ----------------------------------------------------------------------------- */
 
-static void schema_json_put_family(FILE *out, const struct wcs_family *family)
+/* Adds a member, unless it is open (NULL). */
+static int schema_json_put(json_t *object, const char *name, const char *value)
 {
-	const char *gc = family->gc, *type = wcs_type_name(family->type);
-
-	fprintf(out, "\n        \"%s\": {", family->name);
-	if (gc)
-		fprintf(out, "\n          \"gc\": \"%s\"%s", gc, type ? "," : "");
-	if (type)
-		fprintf(out, "\n          \"type\": \"%s\"", type);
-	fputs(gc || type ? "\n        }" : "}", out);
+	return value ? json_object_set_new(object, name, json_string(value)) : 0;
 }
 
-static void schema_json_put_table(FILE *out, const struct wcs_table_schema *table)
+static json_t *schema_json_of_table(const struct wcs_table_schema *table)
 {
-	static const char escaped[] = "\b\f\n\r\t\"\\", letters[] = "bfnrt\"\\";
-	unsigned char byte = table->delimiter;
-	const char *escape = strchr(escaped, byte);
+	const char delimiter[] = {(char)table->delimiter, '\0'};
+	json_t *json = json_object(), *families = json_object();
+	int rc = schema_json_put(json, "delimiter", *delimiter ? delimiter : NULL);
 
-	fprintf(out, "\n    \"%s\": {", table->name);
-	if (byte) /* the only string that may need an escape */
-		fprintf(out,
-			escape	      ? "\n      \"delimiter\": \"\\%c\","
-			: byte < 0x20 ? "\n      \"delimiter\": \"\\u%04X\","
-				      : "\n      \"delimiter\": \"%c\",",
-			escape ? letters[escape - escaped] : byte);
-	if (table->protection == WCS_PROTECTED)
-		fputs("\n      \"protected\": true,", out);
-	else if (table->protection == WCS_UNPROTECTED && table->created == 0)
-		fputs("\n      \"protected\": false,", out);
-	if (table->keys) {
-		fputs("\n      \"keys\": ", out);
-		wcs_json_put_keys(out, table->keys, 6);
-		fputs(",", out);
-	}
-	fputs("\n      \"families\": {", out);
+	if (table->protection == WCS_PROTECTED ||
+	    (table->protection == WCS_UNPROTECTED && table->created == 0))
+		rc |= json_object_set_new(json, "protected",
+					  json_boolean(table->protection == WCS_PROTECTED));
+	if (table->keys)
+		rc |= json_object_set_new(json, "keys", wcs_json_of_keys(table->keys));
 	for (size_t i = 0; i < table->family_count; i++) {
-		fputs(i > 0 ? "," : "", out);
-		schema_json_put_family(out, &table->families[i]);
+		const struct wcs_family *family = &table->families[i];
+		json_t *member = json_object();
+
+		rc |= schema_json_put(member, "gc", family->gc);
+		rc |= schema_json_put(member, "type", wcs_type_name(family->type));
+		rc |= json_object_set_new(families, family->name, member);
 	}
-	fputs(table->family_count > 0 ? "\n      }\n    }" : "}\n    }", out);
+	rc |= json_object_set_new(json, "families", families);
+	if (rc == 0)
+		return json;
+	json_decref(json);
+	return NULL;
+}
+
+static char *schema_json_text(const struct wcs_schema *schema, size_t flags)
+{
+	json_t *tables = json_object();
+	int rc = 0;
+
+	for (size_t i = 0; i < schema->table_count; i++)
+		rc |= json_object_set_new(tables, schema->tables[i].name,
+					  schema_json_of_table(&schema->tables[i]));
+	if (rc != 0) {
+		json_decref(tables);
+		return NULL;
+	}
+	return wcs_json_dump(
+		json_pack("{s:i, s:o}", "version", SCHEMA_JSON_VERSION, "tables", tables), flags);
 }
 
 char *wcs_schema_format(const struct wcs_schema *schema)
 {
-	char *text = NULL;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-
-	if (!out)
-		return NULL;
-	fputs("{\n  \"version\": 1,\n  \"tables\": {", out);
-	for (size_t i = 0; i < schema->table_count; i++) {
-		fputs(i > 0 ? "," : "", out);
-		schema_json_put_table(out, &schema->tables[i]);
-	}
-	fputs(schema->table_count > 0 ? "\n  }\n}\n" : "}\n}\n", out);
-	if (fclose(out) == 0)
-		return text;
-	free(text);
-	return NULL;
+	return schema_json_text(schema, JSON_INDENT(2));
 }
 
 char *wcs_schema_line(const struct wcs_schema *schema)
 {
-	char *text = wcs_schema_format(schema);
-
-	return text ? wcs_json_one_line(text) : NULL;
+	return schema_json_text(schema, JSON_COMPACT);
 }

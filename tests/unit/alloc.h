@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Allocations that fail when a test says so: those of the program's own objects, the store's among
- * them; not LevelDB's, which ends the program. The program is linked with --wrap for each function
- * in alloc.c.
+ * them, and jansson's if it is told to use them; not LevelDB's, which ends the program. The program
+ * is linked with --wrap for each function in alloc.c.
  */
 #ifndef TEST_ALLOC_H
 #define TEST_ALLOC_H

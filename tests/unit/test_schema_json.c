@@ -35,7 +35,7 @@ static const struct {
 	const char *says; /* the text starts with this */
 } faults[] = {
 	{"", 1, "not JSON"},
-	{"[]", 0, "must be an object"},
+	{"[]", 1, "must be an object"},
 	{"{\"version\":1,\n\"tables\":{\n", 3, "not JSON"},
 	{"{}\n x", 2, "not JSON"},
 	{"\n{\"version\":2}", 2, "version: newer than this program"},
@@ -43,6 +43,7 @@ static const struct {
 	{"{\"version\":0}", 1, "version: must be the number 1"},
 	{"{\"version\":\"1\"}", 1, "version: must"},
 	{"{\"version\":1.0}", 1, "version: must"},
+	{"{\n\"version\":1e999}", 2, "a number that no double holds"},
 	{"{\"version\":99999999999999999999}", 1, "version: an integer beyond 64 bits"},
 	{"{\n\n\"tabels\":{}}", 3, "tabels: a schema has only"},
 	{"{\"tables\":[]}", 1, "tables: must"},
@@ -376,9 +377,15 @@ SUITE_TEST(test_designs_in_schemas, 10)
 				   "      \"keys\": {\n"
 				   "        \"segments\": [\n"
 				   "          \"tenant\",\n"
-				   "          {\"name\": \"at\", \"codec\": \"reverse-time\"}\n"
+				   "          {\n"
+				   "            \"name\": \"at\",\n"
+				   "            \"codec\": \"reverse-time\"\n"
+				   "          }\n"
 				   "        ],\n"
-				   "        \"salt\": {\"buckets\": 16, \"segments\": 1}\n"
+				   "        \"salt\": {\n"
+				   "          \"buckets\": 16,\n"
+				   "          \"segments\": 1\n"
+				   "        }\n"
 				   "      },\n"
 				   "      \"families\": {}\n"
 				   "    },\n"

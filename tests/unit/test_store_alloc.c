@@ -9,6 +9,7 @@
 #include "tests/unit/calls.h"
 
 #include <dirent.h>
+#include <jansson.h>
 
 static struct calls calls;
 
@@ -48,6 +49,7 @@ static char *before; /* the store's content */
 
 static void alloc_open(enum suite_engine engine)
 {
+	json_set_alloc_funcs(malloc, free); /* those that fail */
 	calls_open(&calls, engine);
 	before = suite_state(&calls.suite);
 }
