@@ -15,6 +15,7 @@
 
 #define WCS_NOTE_COLLECTOR 0u /* the collector's place */
 #define WCS_NOTE_HEAT	   1u /* and on: the heat map's records */
+#define WCS_NOTE_ENGINE	   0xFFFFu /* the engine's own */
 
 struct heat_scan;    /* store/heat/heat_count.h */
 struct wcs_view;     /* store/policy/view.h */
@@ -246,13 +247,10 @@ struct wcs_local {
 	int (*stats)(void *db, struct wcs_stats *stats);
 	/* As wcs_store_engine_text. */
 	char *(*text)(void *db);
-	/* Deletes the next slice of hidden cells, and moves the place. A cell that is written
-	 * meanwhile stays. One call at a time. */
+	/* Deletes the next slice of hidden cells, moves the place, and compacts emptied ranges in the
+	 * background. A cell that is written meanwhile stays. One call at a time. */
 	int (*collect)(void *db, const struct wcs_view *view, uint32_t table,
 		       struct wcs_collect *slice);
-	/* Called after each slice: the engine compacts emptied ranges in the background. end: of a
-	 * table. */
-	void (*collected)(void *db, bool end);
 	/* Does the engine lag behind the writers? Then work that can wait should. */
 	bool (*busy)(void *db);
 	/* The medium is full: the engine compacts deleted ranges in the background, to free space.

@@ -201,10 +201,6 @@ static int collector_table(struct wcs_collector *collector, struct wcs_table *ta
 		if (collector->row.len > 0)
 			memcpy(status->row, collector->row.data, collector->row.len);
 		pthread_mutex_unlock(&collector->lock);
-		pthread_mutex_lock(&store->collecting);
-		if (store->engine.local != NULL)
-			store->engine.local->collected(store->engine.db, slice->done);
-		pthread_mutex_unlock(&store->collecting);
 		took = grace_steady() - start;
 		if (start + took - collector->stored > COLLECTOR_STORE_S * GRACE_SECOND)
 			collector_store_place(collector);

@@ -40,7 +40,6 @@ static const struct wcs_local engine_local = {
 	.stats = ldb_stats_get,
 	.text = ldb_stats_text,
 	.collect = ldb_collect_slice,
-	.collected = ldb_collect_settle,
 	.busy = ldb_commit_busy,
 	.shrink = ldb_queue_store,
 	.note_put = ldb_admin_note_put,

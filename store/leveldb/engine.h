@@ -55,11 +55,10 @@ struct ldb_counters {
 	_Atomic uint64_t deletes[LDB_STRIPES]; /* of cells, see ldb_commit_deletes */
 };
 
-/* The range that the collector deleted since it queued its last compaction; its thread's own. */
+/* The range that the collector deleted since the queue took its last one; its thread's own. */
 struct ldb_tombstones {
-	struct ldb_dead dead;
-	uint64_t enough; /* keys that are worth a compaction */
-	uint64_t number; /* of the last compaction in the queue */
+	struct ldb_range range;
+	uint64_t cells, bytes; /* deleted in it */
 };
 
 /* The position at which the collector's last slice ended; its thread's own. */

@@ -84,8 +84,6 @@ static int table_collect(struct wcs_table *table, struct wcs_policies *policies)
 		slice->compact = TABLE_CHANGE_COMPACT;
 		pthread_mutex_lock(&store->collecting);
 		rc = store->engine.local->collect(store->engine.db, &view, table->id, slice);
-		if (rc == 0)
-			store->engine.local->collected(store->engine.db, slice->done);
 		pthread_mutex_unlock(&store->collecting);
 	}
 	free(slice);

@@ -2,7 +2,6 @@
 /* Records of the LevelDB engine: an accepted record is encoded again to the same bytes. */
 #include "tests/fuzz/fuzz.h"
 
-#include "store/leveldb/encoding/place.h"
 #include "store/leveldb/encoding/record.h"
 
 static void record_fuzz_cell(const uint8_t *data, size_t size)
@@ -50,20 +49,6 @@ static void record_fuzz_drop(const uint8_t *data, size_t size)
 	FUZZ_CHECK(fuzz_same(again, ldb_record_drop(again, &drop), data, size));
 }
 
-static void record_fuzz_dead(const uint8_t *data, size_t size)
-{
-	struct ldb_rest rest = {data, size};
-	unsigned char again[LDB_DEAD_MAX];
-	struct ldb_dead dead;
-	size_t len;
-
-	if (!ldb_dead_decode(&rest, &dead))
-		return;
-	len = ldb_dead_encode(again, &dead);
-	rest = (struct ldb_rest){again, len};
-	FUZZ_CHECK(len <= size && ldb_dead_decode(&rest, &dead) && rest.len == 0);
-}
-
 static void record_fuzz_table(const uint8_t *data, size_t size)
 {
 	struct wcs_table_schema schema = {.delimiter = 0}, twice = {.delimiter = 0};
@@ -97,7 +82,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 1:
 		record_fuzz_garbage(data, size);
-		record_fuzz_dead(data, size);
 		break;
 	case 2:
 		record_fuzz_drop(data, size);

@@ -184,12 +184,6 @@ static int memory_collect(void *db, const struct wcs_view *view, uint32_t table,
 	return 0;
 }
 
-static void memory_collected(void *db, bool end)
-{
-	(void)db;
-	(void)end;
-}
-
 static int memory_note_put(void *db, uint16_t number, const unsigned char *bytes, size_t len)
 {
 	struct memory_engine *engine = db;
@@ -232,7 +226,6 @@ static const struct wcs_local memory_local = {
 	.stats = memory_stats,
 	.text = memory_describe,
 	.collect = memory_collect,
-	.collected = memory_collected,
 	.busy = memory_never,
 	.shrink = memory_shrink,
 	.note_put = memory_note_put,

@@ -147,21 +147,21 @@ static void expect_rows(struct engine *engine, int writes)
 	ck_assert_int_eq(engine_count(engine->db, 'c'), ROWS / 2 + writes);
 }
 
-static struct ldb_dead work(void)
+static struct ldb_range work(void)
 {
 	struct ldb_key start, end;
 
 	ldb_key_row(&start, 1, suite_text("a"));
 	ldb_key_row(&end, 1, suite_text("b"));
-	return (struct ldb_dead){ldb_place_before((struct wcs_slice){start.data, start.len}),
-				 ldb_place_before((struct wcs_slice){end.data, end.len}), 1, 1};
+	return ldb_range((struct wcs_slice){start.data, start.len},
+			 (struct wcs_slice){end.data, end.len});
 }
 
 static uint64_t push(struct engine *engine)
 {
-	struct ldb_dead dead = work();
+	struct ldb_range range = work();
 
-	return ldb_queue_push(engine->db, &dead);
+	return ldb_queue_push(engine->db, &range);
 }
 
 /* Begins the compaction, which is held at its first table: nothing is in memory before. */
@@ -198,12 +198,12 @@ ENGINE_TEST(test_writers_wait_for_a_while, 60)
 /* A mutation offers its range, and goes on although the queue is full and the medium holds. */
 ENGINE_TEST(test_offers_do_not_wait, 60)
 {
-	struct ldb_dead dead = work();
+	struct ldb_range range = work();
 	uint64_t number = begin(engine, HOLDS), finished, pending;
 	int rc;
 
 	for (unsigned int i = 0; i < 2 * LDB_QUEUE_RANGES; i++)
-		ldb_queue_offer(engine->db, &dead, LDB_QUEUE_RANGES);
+		ldb_queue_offer(engine->db, &range, LDB_QUEUE_RANGES);
 	ldb_queue_count(engine->db, &finished, &pending);
 	ck_assert_uint_eq(pending, LDB_QUEUE_RANGES);
 	ck_assert_int_eq(medium, HOLDS);

@@ -3,7 +3,6 @@
 #include "tests/unit/suite.h"
 
 #include "store/keys/keys.h"
-#include "store/leveldb/encoding/place.h"
 #include "store/leveldb/encoding/record.h"
 
 SUITE_TEST(test_cell_records, 10)
@@ -93,27 +92,6 @@ SUITE_TEST(test_drop_records_of_keys, 10)
 		if (cases[i].error == 0)
 			ck_assert(got.keys && got.range.end.len == cases[i].end.len);
 	}
-}
-
-SUITE_TEST(test_dead_records, 10)
-{
-	const struct ldb_dead dead = {{{'c', 0, 1}}, {{'v', 2}}, 3, UINT64_C(1) << 40};
-	unsigned char record[2 * LDB_DEAD_MAX];
-	size_t len = ldb_dead_encode(record, &dead);
-	struct ldb_rest rest = {record, len};
-	struct ldb_dead got;
-
-	ck_assert(ldb_dead_decode(&rest, &got));
-	ck_assert_uint_eq(rest.len, 0);
-	ck_assert_mem_eq(&got, &dead, sizeof(got));
-	ck_assert_uint_eq(len, 2 + 3 + 2 + 2 + 16);
-	for (size_t shorter = 0; shorter < len; shorter++) {
-		rest = (struct ldb_rest){record, shorter};
-		ck_assert(!ldb_dead_decode(&rest, &got));
-	}
-	record[2] = 'w'; /* begins behind its end */
-	rest = (struct ldb_rest){record, len};
-	ck_assert(!ldb_dead_decode(&rest, &got));
 }
 
 SUITE_TEST(test_table_records, 10)

@@ -16,10 +16,10 @@
  *   earlier slices.
  * - A family that hides nothing costs one seek a row.
  *
- * The range that was deleted is pushed to the queue once that is worth a compaction, which is for
- * readers, who step over every tombstone. A range with many other keys is not pushed: it would be
- * written anew as a whole, for readers who hardly notice the few tombstones; space.c sees to its
- * bytes. The collector never waits for LevelDB: while a range is in the queue, the next one grows.
+ * The range that was deleted is offered to the queue once that is worth a compaction, which is for
+ * readers, who step over every tombstone. A range with many other keys is not: it would be written
+ * anew as a whole, for readers who hardly notice the few tombstones; space.c sees to its bytes. The
+ * collector never waits for LevelDB: while two ranges are in the queue, the next one grows.
  *
  * One thread collects at a time.
  */
@@ -36,6 +36,7 @@ enum {
 	COLLECT_TRIES = 3,	      /* before more of them are counted there */
 	COLLECT_END_CELLS = 1000,     /* are worth a compaction at the end of a table */
 	COLLECT_DENSITY = 10,	      /* of a range to compact: times the deleted bytes, at most */
+	COLLECT_QUEUE = 2,	      /* ranges in the queue, at most */
 };
 
 struct collect {
@@ -305,21 +306,37 @@ static void collect_remember(struct collect *c, const struct ldb_key *at,
 		progress->row_len = ldb_key_get_row(at->data, &parts, progress->row);
 }
 
-/* Adds the cells that a slice deleted up to `to` to the range to compact. */
+/* Counts the cells that a slice deleted up to `to`, and adds them to the range to compact. */
 static void collect_add(struct collect *c, const struct ldb_key *to, uint64_t cells)
 {
-	struct ldb_dead *all = &c->db->tombstones.dead;
-	struct ldb_dead dead =
-		ldb_dead_range((struct wcs_slice){c->first.data, c->first.len},
-			       (struct wcs_slice){to->data, to->len}, cells, c->dead);
+	struct ldb_tombstones *all = &c->db->tombstones;
+	struct wcs_slice first = {c->first.data, c->first.len}, end = {to->data, to->len};
 
-	ldb_space_dead(c->db, &dead);
-	if (all->keys > 0) {
-		dead.from = all->from;
-		dead.keys += all->keys;
-		dead.bytes += all->bytes;
+	ldb_space_dead(c->db, first, end, c->dead);
+	if (all->cells == 0)
+		all->range.from = ldb_place_before(first);
+	all->range.to = ldb_place_behind(end);
+	all->cells += cells;
+	all->bytes += c->dead;
+}
+
+/* Offers the range to the queue if it is worth a compaction. end: of the table. */
+static void collect_offer(struct ldb *db, size_t enough, bool end)
+{
+	struct ldb_tombstones *all = &db->tombstones;
+	const struct ldb_range *range = &all->range;
+	bool dense, queued = true;
+
+	if (all->cells >= (end ? COLLECT_END_CELLS : enough)) {
+		dense = ldb_slice_size(db, &range->from, &range->to) / COLLECT_DENSITY <=
+			all->bytes;
+		queued = !dense ||
+			 ldb_queue_offer(db, range, end ? LDB_QUEUE_RANGES : COLLECT_QUEUE);
+	} else if (!end) {
+		return;
 	}
-	*all = dead;
+	if (queued || end)
+		all->cells = all->bytes = 0;
 }
 
 int ldb_collect_slice(void *engine, const struct wcs_view *view, uint32_t table,
@@ -341,7 +358,7 @@ int ldb_collect_slice(void *engine, const struct wcs_view *view, uint32_t table,
 	ldb_key_table_past(&c->end, table);
 	ldb_key_table(at, table);
 	if (progress->len == 0)
-		db->tombstones.dead.keys = 0;
+		db->tombstones.cells = db->tombstones.bytes = 0;
 	if (progress->len > LDB_KEY_TABLE_LEN && progress->len <= sizeof(at->data) &&
 	    memcmp(progress->at, at->data, LDB_KEY_TABLE_LEN) == 0) {
 		memcpy(at->data, progress->at, progress->len);
@@ -353,31 +370,13 @@ int ldb_collect_slice(void *engine, const struct wcs_view *view, uint32_t table,
 	progress->done = found == COLLECT_END;
 	progress->len = progress->done ? 0 : at->len;
 	memcpy(progress->at, at->data, progress->len);
-	db->tombstones.enough = progress->compact;
 	collect_remember(c, at, progress);
 	if (progress->collected > collected) {
 		collect_add(c, progress->done ? &c->end : at, progress->collected - collected);
 		ldb_reclaim_wake(db);
 	}
+	collect_offer(db, progress->compact, progress->done);
 out:
 	free(c);
 	return found < 0 ? found : 0;
-}
-
-void ldb_collect_settle(void *engine, bool end)
-{
-	struct ldb *db = engine;
-	struct ldb_tombstones *tombstones = &db->tombstones;
-	struct ldb_dead *dead = &tombstones->dead;
-	uint64_t finished, pending;
-	bool enough;
-
-	/* Behind the last range that the collector pushed there is room for one more. */
-	ldb_queue_count(db, &finished, &pending);
-	enough = end ? dead->keys >= COLLECT_END_CELLS
-		     : dead->keys >= tombstones->enough && finished + 1 >= tombstones->number;
-	if (enough && ldb_slice_size(db, &dead->from, &dead->to) / COLLECT_DENSITY <= dead->bytes)
-		tombstones->number = ldb_queue_push(db, dead);
-	if (enough || end)
-		dead->keys = 0;
 }

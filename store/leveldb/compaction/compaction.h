@@ -16,7 +16,7 @@
 #include "store/leveldb/engine.h"
 
 #define LDB_SLICE_TABLES  8u	     /* tables in one compaction at most */
-#define LDB_SPACE_UNSAVED (8u << 20) /* dead bytes that a kill may forget */
+#define LDB_SPACE_UNSAVED (1u << 20) /* dead bytes that a kill may forget */
 
 /* ---- reclaim.c: readers of extents, and the thread that deletes extents ---- */
 /* A reader that may look up cells with extents. All garbage of after it entered stays. */
@@ -53,26 +53,28 @@ struct ldb_queue {
 	pthread_cond_t wake; /* the thread: a range, stop */
 	pthread_cond_t done; /* the others: a range was compacted, stop */
 	/* under lock */
-	struct ldb_dead ranges[LDB_QUEUE_RANGES]; /* a ring */
-	size_t first, count;			  /* of those that wait */
-	uint64_t pushed;			  /* ranges, numbered from 1 */
+	struct ldb_range ranges[LDB_QUEUE_RANGES]; /* a ring */
+	size_t first, count;			   /* of those that wait */
+	uint64_t pushed;			   /* ranges, numbered from 1 */
 	uint64_t finished;
-	bool all;	  /* compact every range with dead bytes: the medium is full */
-	int64_t next_all; /* ldb_queue_store does not set that before, as of clock_ns */
-	bool woken;	  /* the thread should look for work */
-	atomic_bool stop; /* set under lock */
+	atomic_bool all;	 /* compact every table with dead bytes: the medium is full */
+	int64_t next_all;	 /* ldb_queue_store does not set that before, as of clock_ns */
+	bool woken;		 /* the thread should look for work */
+	atomic_bool stop;	 /* set under lock */
+	atomic_bool taken;	 /* a table is being compacted */
+	_Atomic uint64_t tables; /* that were compacted */
 };
 int ldb_queue_start(struct ldb *db);
 void ldb_queue_free(struct ldb *db);
 /* Stops the thread; the calls below return at once from now on. */
 void ldb_queue_cancel(struct ldb *db);
-/* Appends a range whose dead bytes are counted; waits while the queue is full. Returns the range's
- * number, 0 if it is not in the queue. The caller holds no lock. */
-uint64_t ldb_queue_push(struct ldb *db, const struct ldb_dead *dead);
-/* Appends a range if fewer than `most` ranges wait or are being compacted; never waits. Else the
- * thread finds the range later: by the range's dead bytes, which are counted, or by seeks across
- * its tombstones. */
-void ldb_queue_offer(struct ldb *db, const struct ldb_dead *dead, unsigned int most);
+/* Appends a range; waits while the queue is full. Returns the range's number, 0 if it is not in the
+ * queue. The caller holds no lock. */
+uint64_t ldb_queue_push(struct ldb *db, const struct ldb_range *range);
+/* Appends a range if fewer than `most` ranges wait or are being compacted; never waits. False: the
+ * range is not in the queue. The thread finds it later: by its dead bytes, which are counted, or by
+ * seeks across its tombstones. */
+bool ldb_queue_offer(struct ldb *db, const struct ldb_range *range, unsigned int most);
 /* Returns once that range and all before it were compacted or given up. */
 void ldb_queue_wait(struct ldb *db, uint64_t number);
 /* Lets the thread compact everything with dead bytes and remove the tables that readers kept; every
@@ -112,32 +114,32 @@ bool ldb_shrink_has_files(struct ldb *db);
 bool ldb_shrink_left(struct ldb *db);
 
 /* ---- space.c: dead bytes, that is deleted and replaced keys with their values ---- */
-/* Reads the file of the last session. */
+/* Reads the counts of the last session. After an error, too, ldb_space_stop frees all. */
 int ldb_space_start(struct ldb *db);
 void ldb_space_stop(struct ldb *db);
-/* Counts deleted keys. Any thread, under any lock but that of queue.c. */
-void ldb_space_dead(struct ldb *db, const struct ldb_dead *dead);
+/* Counts dead bytes of a table's keys between two keys. Any thread, under any lock but that of
+ * queue.c. */
+void ldb_space_dead(struct ldb *db, struct wcs_slice from, struct wcs_slice to, uint64_t bytes);
 /* Counts one key and the bytes of its value. */
 void ldb_space_dead_key(struct ldb *db, const void *key, size_t len, uint64_t value);
-/* Subtracts dead->bytes from a range that was compacted without ldb_space_take. */
-void ldb_space_forget(struct ldb *db, const struct ldb_dead *dead);
+/* Subtracts bytes that a compaction freed in the range; NULL: in the table that was taken. */
+void ldb_space_freed(struct ldb *db, const struct ldb_range *range, uint64_t bytes);
 /* About how many bytes so many extents of garbage have. */
 uint64_t ldb_space_extents(struct ldb *db, uint64_t extents);
 /* All dead bytes. */
 uint64_t ldb_space_bytes(struct ldb *db);
-/* The rest is for the thread of compact.c. Takes the range to compact next; false: there is none.
- * all: whatever the bound. */
-bool ldb_space_take(struct ldb *db, bool all, struct ldb_dead *dead);
-/* Gives back the rest of the range taken, which has no keys if all of it was compacted. */
-void ldb_space_taken(struct ldb *db, const struct ldb_dead *rest);
-/* Writes the file if anything changed and at least so many bytes were counted since. */
+/* The rest is for the thread of compact.c. Takes the table to compact next, and its range of dead
+ * keys; false: there is none. all: whatever the bound. */
+bool ldb_space_take(struct ldb *db, bool all, struct ldb_range *range);
+/* Gives it back. done: all of the range was compacted. */
+void ldb_space_taken(struct ldb *db, bool done);
+/* Writes the note if anything changed and at least so many bytes were counted since. */
 void ldb_space_save(struct ldb *db, uint64_t least);
-/* Looks for changes. True: there was none in so many looks, and the next one wakes the thread. */
-bool ldb_space_look(struct ldb *db, unsigned int looks);
+/* Looks for changes. True: there was none for a while, and the next one wakes the thread. */
+bool ldb_space_look(struct ldb *db);
 
-/* ---- collect.c: operations of backend.h ---- */
+/* ---- collect.c: an operation of backend.h ---- */
 int ldb_collect_slice(void *db, const struct wcs_view *view, uint32_t table,
 		      struct wcs_collect *slice);
-void ldb_collect_settle(void *db, bool end);
 
 #endif

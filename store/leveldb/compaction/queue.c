@@ -14,14 +14,14 @@
 enum { QUEUE_STORE_S = 5 };
 
 /* The caller holds the lock. */
-static uint64_t queue_append(struct ldb_queue *queue, const struct ldb_dead *dead)
+static uint64_t queue_append(struct ldb_queue *queue, const struct ldb_range *range)
 {
-	queue->ranges[(queue->first + queue->count++) % LDB_QUEUE_RANGES] = *dead;
+	queue->ranges[(queue->first + queue->count++) % LDB_QUEUE_RANGES] = *range;
 	pthread_cond_signal(&queue->wake);
 	return ++queue->pushed;
 }
 
-uint64_t ldb_queue_push(struct ldb *db, const struct ldb_dead *dead)
+uint64_t ldb_queue_push(struct ldb *db, const struct ldb_range *range)
 {
 	struct ldb_queue *queue = db->queue;
 	uint64_t number = 0;
@@ -30,19 +30,22 @@ uint64_t ldb_queue_push(struct ldb *db, const struct ldb_dead *dead)
 	while (!queue->stop && queue->pushed - queue->finished >= LDB_QUEUE_RANGES)
 		pthread_cond_wait(&queue->done, &queue->lock);
 	if (!queue->stop)
-		number = queue_append(queue, dead);
+		number = queue_append(queue, range);
 	pthread_mutex_unlock(&queue->lock);
 	return number;
 }
 
-void ldb_queue_offer(struct ldb *db, const struct ldb_dead *dead, unsigned int most)
+bool ldb_queue_offer(struct ldb *db, const struct ldb_range *range, unsigned int most)
 {
 	struct ldb_queue *queue = db->queue;
+	bool room;
 
 	pthread_mutex_lock(&queue->lock);
-	if (!queue->stop && queue->pushed - queue->finished < most)
-		queue_append(queue, dead);
+	room = !queue->stop && queue->pushed - queue->finished < most;
+	if (room)
+		queue_append(queue, range);
 	pthread_mutex_unlock(&queue->lock);
+	return room;
 }
 
 void ldb_queue_wait(struct ldb *db, uint64_t number)
@@ -80,8 +83,8 @@ void ldb_queue_store(void *engine)
 void ldb_queue_count(struct ldb *db, uint64_t *finished, uint64_t *pending)
 {
 	pthread_mutex_lock(&db->queue->lock);
-	*finished = db->queue->finished;
-	*pending = db->queue->pushed - db->queue->finished;
+	*finished = db->queue->finished + db->queue->tables;
+	*pending = db->queue->pushed - db->queue->finished + db->queue->taken;
 	pthread_mutex_unlock(&db->queue->lock);
 }
 

@@ -218,11 +218,10 @@ static void reclaim_dead(struct ldb *db, const struct reclaim_item *item)
 {
 	struct ldb_id_key first = ldb_key_extent(item->id, 0), record = ldb_key_garbage(item->id);
 	struct ldb_id_key last = ldb_key_extent(item->id, item->extents);
-	struct ldb_dead dead = ldb_dead_range((struct wcs_slice){first.data, first.len},
-					      (struct wcs_slice){last.data, last.len},
-					      item->extents, ldb_space_extents(db, item->extents));
 
-	ldb_space_dead(db, &dead);
+	ldb_space_dead(db, (struct wcs_slice){first.data, first.len},
+		       (struct wcs_slice){last.data, last.len},
+		       ldb_space_extents(db, item->extents));
 	ldb_space_dead_key(db, record.data, record.len, LDB_GARBAGE_LEN);
 }
 

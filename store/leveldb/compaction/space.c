@@ -1,171 +1,109 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts dead bytes, that is deleted and replaced keys with their values, by ranges of keys, and
- * chooses the range to compact next.
+ * Counts dead bytes, that is deleted and replaced keys with their values, and chooses the table to
+ * compact next.
  *
- * The key space is divided into at most SPACE_PARTS parts, each with a count of dead bytes and the
- * range that contains them. The part with the largest share of dead bytes is compacted while the
- * sum exceeds a bound. Hence dead bytes remain a share of the store, and a compaction rewrites a
- * few times as much as was deleted, whatever the order of deletes. Only the thread of compact.c
- * divides parts, and joins them when there are too many.
+ * There is one count for each table, and one for all other keys, with the values in extents. While
+ * the sum exceeds a fifth of the store, the table with the largest share of dead bytes is
+ * compacted, from its first to its last dead key. Behind that nothing of it is dead but the keys
+ * that were deleted meanwhile, so a compaction writes at most four bytes for each dead one.
  *
- * The counts are estimates. Extents and cells are counted uncompressed, so a part never counts for
- * more than the size of its tables. LevelDB's own compactions drop dead bytes unnoticed, which
- * costs at most one needless compaction of the part.
+ * The counts are estimates. Extents and cells are counted uncompressed, so a table never counts for
+ * more than the size of its range. LevelDB's own compactions drop dead bytes unnoticed, which costs
+ * at most one needless compaction of the table.
  *
- * The counts are in the file DEAD, written after 8 MiB of deletes and some seconds after the last.
- * A kill loses later counts. Without the file, or if it is damaged, the whole store counts as dead.
- * A key of LevelDB for them would make tables of tombstones overlap far more of the store.
+ * The counts are a note in the store, written after 1 MiB of deletes and some seconds after the
+ * last one. A kill loses later counts. The next session does not know where in the table its dead
+ * keys are. All of the store counts as dead if the note is missing or damaged, or if there is the
+ * file DEAD, which an earlier build wrote instead.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "store/disk/crc.h"
 #include "store/leveldb/compaction/compaction.h"
 #include "store/leveldb/formats/file.h"
 
 enum {
-	SPACE_PARTS = 64,
 	SPACE_SHARE = 5, /* of the tables one part in so many may be dead */
 	SPACE_BUSY = 2,	 /* write buffers of dead bytes beyond that, while there are deletes */
-	SPACE_PART_SLICES = 4,	  /* a part is larger before it is divided */
-	SPACE_CHECK = 4,	  /* bytes of the checksum */
+	SPACE_QUIET = 5, /* looks without a delete in between, after which there are none */
 	SPACE_EXTENT_KNOWN = 100, /* extents from which on their mean size is used */
-	SPACE_RECORD = (SPACE_PARTS + 1) * LDB_DEAD_MAX + SPACE_CHECK,
+	SPACE_BUCKETS = 256,
+	SPACE_COUNT = 12, /* bytes of a count in the note */
+};
+/* In place of a table's id: all keys that are not of cells, and all keys. */
+#define SPACE_OTHERS 0u
+#define SPACE_ALL    UINT32_MAX
+
+struct space_table {
+	struct space_table *next; /* in its bucket */
+	uint32_t id;
+	struct ldb_dead dead;
 };
 
 struct ldb_space {
 	pthread_mutex_t lock; /* of all below */
-	struct space_part {
-		struct ldb_place start; /* up to the next part's */
-		struct ldb_dead dead;
-	} parts[SPACE_PARTS];
+	struct space_table *tables[SPACE_BUCKETS];
+	struct space_table *taken; /* is being compacted; its bytes are those not freed yet */
+	uint64_t sum;		   /* bytes of all tables */
 	size_t count;
-	struct ldb_dead taken;	 /* the range that is being compacted */
-	uint64_t changes, saved; /* how many, and how many when the file was written */
+	uint64_t changes, saved; /* how many, and how many when the note was written */
 	uint64_t unsaved;	 /* dead bytes since then */
 	uint64_t seen;		 /* changes at the last look */
 	unsigned int still;	 /* looks without a change */
 	bool awake;		 /* the thread of compact.c looks now and then */
-	bool quiet;		 /* nothing was deleted for a while */
 };
-
-/* ---- Parts; the caller holds the lock ---------------------------------------------------- */
-
-/* The part that contains the place. */
-static size_t space_find(const struct ldb_space *space, const struct ldb_place *at)
-{
-	size_t low = 0, high = space->count;
-
-	while (high - low > 1) {
-		size_t middle = (low + high) / 2;
-
-		if (ldb_place_compare(&space->parts[middle].start, at) <= 0)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static void space_widen(struct ldb_dead *dead, const struct ldb_place *from,
-			const struct ldb_place *to)
-{
-	if (dead->keys == 0 || ldb_place_compare(from, &dead->from) < 0)
-		dead->from = *from;
-	if (dead->keys == 0 || ldb_place_compare(to, &dead->to) > 0)
-		dead->to = *to;
-}
-
-/* Moves the parts from index `from` on to index `to` on. */
-static void space_shift(struct ldb_space *space, size_t to, size_t from)
-{
-	memmove(&space->parts[to], &space->parts[from],
-		(space->count - from) * sizeof(*space->parts));
-	space->count = space->count + to - from;
-}
-
-/* Joins the two neighbours that have the least dead bytes. */
-static void space_join(struct ldb_space *space)
-{
-	size_t best = 0;
-	uint64_t least = UINT64_MAX;
-	struct ldb_dead *dead, *gone;
-
-	for (size_t i = 0; i + 1 < space->count; i++) {
-		uint64_t sum = space->parts[i].dead.bytes + space->parts[i + 1].dead.bytes;
-
-		if (sum < least) {
-			least = sum;
-			best = i;
-		}
-	}
-	dead = &space->parts[best].dead;
-	gone = &space->parts[best + 1].dead;
-	if (gone->keys > 0) {
-		space_widen(dead, &gone->from, &gone->to);
-		dead->keys += gone->keys;
-		dead->bytes += gone->bytes;
-	}
-	space_shift(space, best + 1, best + 2);
-}
-
-/* Lets a part begin at the place. Each side gets half of the dead bytes around it. */
-static void space_cut(struct ldb_space *space, const struct ldb_place *at)
-{
-	struct ldb_dead *left, *right;
-	size_t index;
-
-	if (space->count == SPACE_PARTS)
-		space_join(space);
-	index = space_find(space, at);
-	if (ldb_place_compare(&space->parts[index].start, at) == 0)
-		return;
-	space_shift(space, index + 2, index + 1);
-	space->parts[index + 1] = (struct space_part){.start = *at};
-	left = &space->parts[index].dead;
-	right = &space->parts[index + 1].dead;
-	if (left->keys == 0 || ldb_place_compare(&left->to, at) <= 0)
-		return;
-	*right = *left;
-	if (ldb_place_compare(&left->from, at) < 0) {
-		right->from = left->to = *at;
-		right->keys = left->keys = left->keys / 2 + 1;
-		right->bytes = left->bytes = left->bytes / 2;
-	} else {
-		left->keys = left->bytes = 0;
-	}
-}
-
-/* Spreads dead bytes over the parts that their range crosses. */
-static void space_add(struct ldb_space *space, const struct ldb_dead *dead)
-{
-	size_t first = space_find(space, &dead->from), last = space_find(space, &dead->to);
-
-	for (size_t i = first; i <= last; i++) {
-		struct ldb_dead *to = &space->parts[i].dead;
-
-		space_widen(to, i > first ? &space->parts[i].start : &dead->from,
-			    i < last ? &space->parts[i + 1].start : &dead->to);
-		to->keys += dead->keys / (last - first + 1) + 1;
-		to->bytes += dead->bytes / (last - first + 1);
-	}
-}
 
 /* ---- Counting ---------------------------------------------------------------------------- */
 
-void ldb_space_dead(struct ldb *db, const struct ldb_dead *dead)
+static uint32_t space_id(const struct ldb_range *range)
 {
+	return range->from.bytes[0] == 'c' ? get_be32(range->from.bytes + 1) : SPACE_OTHERS;
+}
+
+/* The link to the table; to NULL: it has no dead bytes. The caller holds the lock. */
+static struct space_table **space_find(struct ldb_space *space, uint32_t id)
+{
+	struct space_table **link = &space->tables[id % SPACE_BUCKETS];
+
+	while (*link && (*link)->id != id)
+		link = &(*link)->next;
+	return link;
+}
+
+/* Without memory the bytes count only when the table has others. The caller holds the lock. */
+static void space_add(struct ldb_space *space, uint32_t id, const struct ldb_dead *dead)
+{
+	struct space_table **link = space_find(space, id), *table = *link;
+
+	if (!table) {
+		table = calloc(1, sizeof(*table));
+		if (!table)
+			return;
+		*table = (struct space_table){NULL, id, {dead->range, 0}};
+		*link = table;
+		space->count++;
+	}
+	if (ldb_place_compare(&dead->range.from, &table->dead.range.from) < 0)
+		table->dead.range.from = dead->range.from;
+	if (ldb_place_compare(&dead->range.to, &table->dead.range.to) > 0)
+		table->dead.range.to = dead->range.to;
+	table->dead.bytes += dead->bytes;
+	space->sum += dead->bytes;
+	space->changes++;
+}
+
+void ldb_space_dead(struct ldb *db, struct wcs_slice from, struct wcs_slice to, uint64_t bytes)
+{
+	struct ldb_dead dead = {ldb_range(from, to), bytes};
 	struct ldb_space *space = db->space;
 	bool wake;
 
 	pthread_mutex_lock(&space->lock);
-	space_add(space, dead);
-	space->changes++;
-	space->unsaved += dead->bytes;
+	space_add(space, space_id(&dead.range), &dead);
+	space->unsaved += bytes;
 	wake = !space->awake || space->unsaved >= LDB_SPACE_UNSAVED;
 	space->awake = true;
 	pthread_mutex_unlock(&space->lock);
@@ -175,10 +113,23 @@ void ldb_space_dead(struct ldb *db, const struct ldb_dead *dead)
 
 void ldb_space_dead_key(struct ldb *db, const void *key, size_t len, uint64_t value)
 {
-	struct wcs_slice bytes = {key, len};
-	struct ldb_dead dead = ldb_dead_range(bytes, bytes, 1, len + value);
+	ldb_space_dead(db, (struct wcs_slice){key, len}, (struct wcs_slice){key, len}, len + value);
+}
 
-	ldb_space_dead(db, &dead);
+void ldb_space_freed(struct ldb *db, const struct ldb_range *range, uint64_t bytes)
+{
+	struct ldb_space *space = db->space;
+	struct space_table *table;
+
+	pthread_mutex_lock(&space->lock);
+	table = range ? *space_find(space, space_id(range)) : space->taken;
+	if (table) {
+		bytes = bytes < table->dead.bytes ? bytes : table->dead.bytes;
+		table->dead.bytes -= bytes;
+		space->sum -= bytes;
+		space->changes++;
+	}
+	pthread_mutex_unlock(&space->lock);
 }
 
 /* A garbage record has only the number of extents, and the last one of most values is short. */
@@ -192,39 +143,6 @@ uint64_t ldb_space_extents(struct ldb *db, uint64_t extents)
 			  (double)extents);
 }
 
-/* The dead bytes of a range, at most the *size that it has. */
-static uint64_t space_least(struct ldb *db, const struct ldb_dead *dead, uint64_t *size)
-{
-	*size = dead->keys > 0 ? ldb_slice_size(db, &dead->from, &dead->to) : 0;
-	return dead->bytes < *size ? dead->bytes : *size;
-}
-
-/* Copies the dead range of part i, or, behind the last part, the one that was taken. False: i is
- * behind that. */
-static bool space_copy(struct ldb_space *space, size_t i, struct ldb_dead *dead)
-{
-	bool there;
-
-	pthread_mutex_lock(&space->lock);
-	there = i <= space->count;
-	if (there)
-		*dead = i < space->count ? space->parts[i].dead : space->taken;
-	pthread_mutex_unlock(&space->lock);
-	return there;
-}
-
-uint64_t ldb_space_bytes(struct ldb *db)
-{
-	uint64_t sum = 0, size;
-	struct ldb_dead dead;
-
-	for (size_t i = 0; space_copy(db->space, i, &dead); i++)
-		sum += space_least(db, &dead, &size);
-	return sum;
-}
-
-/* ---- The next compaction ----------------------------------------------------------------- */
-
 static uint64_t space_total(struct ldb *db)
 {
 	static const struct ldb_place first, last = {{0x7F}};
@@ -232,217 +150,186 @@ static uint64_t space_total(struct ldb *db)
 	return ldb_slice_size(db, &first, &last);
 }
 
-/* Finds the part with the largest share of dead bytes; with `all`, every part that has any counts.
- * False: the sum is below the bound. */
-static bool space_densest(struct ldb *db, bool all, size_t *best, uint64_t *size)
+uint64_t ldb_space_bytes(struct ldb *db)
 {
-	struct ldb_space *space = db->space;
-	uint64_t total = space_total(db), sum = 0;
-	double most = -1;
-	struct ldb_dead dead;
-	bool quiet;
+	uint64_t total = space_total(db), sum;
 
-	for (size_t i = 0; i < SPACE_PARTS && space_copy(space, i, &dead); i++) {
-		uint64_t here, bytes = space_least(db, &dead, &here);
-		double share = here > 0 ? (double)bytes / (double)here : 0;
-
-		sum += bytes;
-		if (dead.keys == 0 || share <= most || (bytes == 0 && !all))
-			continue;
-		most = share;
-		*best = i;
-		*size = here;
-	}
-	pthread_mutex_lock(&space->lock);
-	quiet = space->quiet;
-	pthread_mutex_unlock(&space->lock);
-	return most >= 0 &&
-	       (all || sum > total / SPACE_SHARE + (quiet ? 1 : SPACE_BUSY) * db->buffer_bytes);
-}
-
-/* Divides a part whose dead range is large. False: it is not large. */
-static bool space_divide(struct ldb *db, size_t i, uint64_t size)
-{
-	struct ldb_space *space = db->space;
-	uint64_t part = space_total(db) / (SPACE_PARTS / 2);
-	struct ldb_dead dead;
-	struct ldb_place at;
-
-	if (part < SPACE_PART_SLICES * LDB_SLICE_TABLES * db->table_bytes)
-		part = SPACE_PART_SLICES * LDB_SLICE_TABLES * db->table_bytes;
-	if (size <= 2 * part || !space_copy(space, i, &dead))
-		return false;
-	at = ldb_slice_end(db, &dead.from, dead.to, size / 2);
-	if (ldb_place_compare(&at, &dead.from) <= 0 || ldb_place_compare(&at, &dead.to) >= 0)
-		return false;
-	pthread_mutex_lock(&space->lock);
-	space_cut(space, &at);
-	pthread_mutex_unlock(&space->lock);
-	return true;
-}
-
-bool ldb_space_take(struct ldb *db, bool all, struct ldb_dead *dead)
-{
-	struct ldb_space *space = db->space;
-	uint64_t size = 0;
-	size_t best = 0;
-
-	for (unsigned int cuts = 0; space_densest(db, all, &best, &size); cuts++) {
-		if (cuts < SPACE_PARTS && space_divide(db, best, size))
-			continue;
-		pthread_mutex_lock(&space->lock);
-		*dead = space->taken = space->parts[best].dead;
-		space->parts[best].dead.keys = space->parts[best].dead.bytes = 0;
-		pthread_mutex_unlock(&space->lock);
-		return true;
-	}
-	return false;
-}
-
-void ldb_space_taken(struct ldb *db, const struct ldb_dead *rest)
-{
 	pthread_mutex_lock(&db->space->lock);
-	if (rest->keys > 0)
-		space_add(db->space, rest);
-	else
-		db->space->changes++;
-	db->space->taken.keys = db->space->taken.bytes = 0;
+	sum = db->space->sum;
 	pthread_mutex_unlock(&db->space->lock);
+	return sum < total ? sum : total;
 }
 
-void ldb_space_forget(struct ldb *db, const struct ldb_dead *dead)
+/* ---- The next compaction ----------------------------------------------------------------- */
+
+/* The link to the table with the largest share of dead bytes; NULL: the sum is below the bound. The
+ * caller holds the lock, for as long as LevelDB measures the tables. */
+static struct space_table **space_densest(struct ldb *db, uint64_t bound)
+{
+	struct space_table **best = NULL;
+	uint64_t sum = 0;
+	double most = -1;
+
+	for (size_t i = 0; db->space->sum > bound && i < SPACE_BUCKETS; i++) {
+		for (struct space_table **link = &db->space->tables[i]; *link;
+		     link = &(*link)->next) {
+			const struct ldb_dead *dead = &(*link)->dead;
+			uint64_t size = ldb_slice_size(db, &dead->range.from, &dead->range.to);
+			uint64_t bytes = dead->bytes < size ? dead->bytes : size;
+			double share = size > 0 ? (double)bytes / (double)size : 0;
+
+			sum += bytes;
+			if (share <= most)
+				continue;
+			most = share;
+			best = link;
+		}
+	}
+	return sum > bound || bound == 0 ? best : NULL;
+}
+
+bool ldb_space_take(struct ldb *db, bool all, struct ldb_range *range)
 {
 	struct ldb_space *space = db->space;
-	size_t first, last;
+	uint64_t bound = space_total(db) / SPACE_SHARE;
+	struct space_table **link;
 
 	pthread_mutex_lock(&space->lock);
-	first = space_find(space, &dead->from);
-	last = space_find(space, &dead->to);
-	for (size_t i = first; i <= last; i++) {
-		struct ldb_dead *from = &space->parts[i].dead;
-		uint64_t bytes = dead->bytes / (last - first + 1);
-
-		from->bytes -= bytes < from->bytes ? bytes : from->bytes;
-		if (from->bytes == 0)
-			from->keys = 0;
+	bound += (space->still >= SPACE_QUIET ? 1 : SPACE_BUSY) * db->buffer_bytes;
+	link = space_densest(db, all ? 0 : bound);
+	if (link) {
+		space->taken = *link;
+		*link = space->taken->next;
+		*range = space->taken->dead.range;
 	}
+	pthread_mutex_unlock(&space->lock);
+	return link != NULL;
+}
+
+void ldb_space_taken(struct ldb *db, bool done)
+{
+	struct ldb_space *space = db->space;
+
+	pthread_mutex_lock(&space->lock);
+	space->sum -= space->taken->dead.bytes;
+	space->count--;
 	space->changes++;
+	if (!done)
+		space_add(space, space->taken->id, &space->taken->dead);
+	free(space->taken);
+	space->taken = NULL;
 	pthread_mutex_unlock(&space->lock);
 }
 
-/* ---- The file ---------------------------------------------------------------------------- */
+/* ---- The note ---------------------------------------------------------------------------- */
 
-/* A failure leaves no file. */
+static size_t space_put(unsigned char *to, const struct space_table *table)
+{
+	put_be32(to, table->id);
+	put_be64(to + 4, table->dead.bytes);
+	return SPACE_COUNT;
+}
+
 void ldb_space_save(struct ldb *db, uint64_t least)
 {
 	struct ldb_space *space = db->space;
-	unsigned char *record = malloc(SPACE_RECORD);
+	unsigned char *record = NULL;
 	size_t len = 0;
-	uint64_t at = 0;
-	bool due;
-	int fd;
 
 	pthread_mutex_lock(&space->lock);
-	due = space->changes != space->saved && space->unsaved >= least;
-	if (due && record) {
-		len = ldb_dead_encode(record, &space->taken);
-		for (size_t i = 0; i < space->count; i++)
-			len += ldb_dead_encode(record + len, &space->parts[i].dead);
+	if (space->changes != space->saved && space->unsaved >= least)
+		record = malloc(space->count * SPACE_COUNT + 1);
+	if (record) {
+		len = space->taken ? space_put(record, space->taken) : 0;
+		for (size_t i = 0; i < SPACE_BUCKETS; i++)
+			for (struct space_table *t = space->tables[i]; t; t = t->next)
+				len += space_put(record + len, t);
 		space->unsaved = 0;
 		space->saved = space->changes;
 	}
 	pthread_mutex_unlock(&space->lock);
-	if (!due)
-		goto out;
 	if (record)
-		put_be32(record + len, wcs_crc_extend(0, record, len));
-	fd = openat(db->dir, LDB_FILE_DEAD_NEW,
-		    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (!record || fd < 0 || ldb_file_write(fd, record, len + SPACE_CHECK, &at) != 0 ||
-	    renameat(db->dir, LDB_FILE_DEAD_NEW, db->dir, LDB_FILE_DEAD) != 0) {
-		unlinkat(db->dir, LDB_FILE_DEAD_NEW, 0);
-		unlinkat(db->dir, LDB_FILE_DEAD, 0);
-	}
-	if (fd >= 0)
-		close(fd);
-out:
+		ldb_admin_note_put(db, WCS_NOTE_ENGINE, record, len);
 	free(record);
 }
 
-bool ldb_space_look(struct ldb *db, unsigned int looks)
+bool ldb_space_look(struct ldb *db)
 {
 	struct ldb_space *space = db->space;
-	unsigned int still;
-	bool quiet;
+	bool awake;
 
 	pthread_mutex_lock(&space->lock);
-	quiet = space->quiet;
 	space->still = space->changes == space->seen ? space->still + 1 : 0;
 	space->seen = space->changes;
-	space->quiet = space->still >= looks;
-	still = space->still;
+	awake = space->still == 0;
 	pthread_mutex_unlock(&space->lock);
-	ldb_space_save(db, still > 0 ? 0 : LDB_SPACE_UNSAVED);
+	ldb_space_save(db, awake ? LDB_SPACE_UNSAVED : 0);
 	pthread_mutex_lock(&space->lock);
-	quiet = quiet && space->changes == space->seen && space->changes == space->saved;
-	space->awake = !quiet;
+	awake = space->awake = space->still <= SPACE_QUIET || space->changes != space->seen;
 	pthread_mutex_unlock(&space->lock);
-	return quiet;
+	return !awake;
 }
 
-/* The length of the ranges read, without the checksum; SIZE_MAX: missing or damaged. */
-static size_t space_read(struct ldb *db, unsigned char *record)
+/* Adds dead bytes anywhere in the table. */
+static void space_load(struct ldb_space *space, uint32_t id, uint64_t bytes)
 {
-	int fd = openat(db->dir, LDB_FILE_DEAD, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	ssize_t got = fd >= 0 ? pread(fd, record, SPACE_RECORD, 0) : -1;
-	size_t len = got < SPACE_CHECK ? 0 : (size_t)got - SPACE_CHECK;
-	bool good = got >= SPACE_CHECK && get_be32(record + len) == wcs_crc_extend(0, record, len);
+	struct ldb_dead dead = {{{{0}}, {{0x7F}}}, bytes};
 
-	if (fd >= 0)
-		close(fd);
-	return good ? len : SIZE_MAX;
+	if (id == SPACE_OTHERS)
+		dead.range.from.bytes[0] = 'd';
+	if (id != SPACE_OTHERS && id != SPACE_ALL) {
+		dead.range.from.bytes[0] = dead.range.to.bytes[0] = 'c';
+		put_be32(dead.range.from.bytes + 1, id);
+		put_be32(dead.range.to.bytes + 1, id + 1);
+	}
+	space_add(space, id, &dead);
 }
 
 int ldb_space_start(struct ldb *db)
 {
-	static const struct ldb_place spaces[] = {{{'g'}}, {{'h'}}, {{'v'}}};
-	struct ldb_dead dead = {{{0}}, {{0x7F}}, 1, 0};
 	struct ldb_space *space = calloc(1, sizeof(*space));
-	unsigned char *record = malloc(SPACE_RECORD);
-	struct ldb_rest rest = {record, 0};
+	unsigned char *record = NULL;
+	uint64_t total;
+	size_t len = 0;
+	int rc;
 
-	if (!space || !record) {
-		free(space);
-		free(record);
+	if (!space)
 		return -ENOMEM;
-	}
-	space->count = 1;
-	for (size_t i = 0; i < sizeof(spaces) / sizeof(*spaces); i++)
-		space_cut(space, &spaces[i]);
 	pthread_mutex_init(&space->lock, NULL);
 	space->awake = true;
 	db->space = space;
-	rest.len = space_read(db, record);
-	if (rest.len == SIZE_MAX) {
-		dead.bytes = space_total(db) * space->count;
-		if (dead.bytes > 0)
-			space_add(space, &dead);
-		space->changes++;
-		rest.len = 0;
-	}
-	while (rest.len > 0 && ldb_dead_decode(&rest, &dead)) {
-		if (space->count < SPACE_PARTS)
-			space_cut(space, &dead.from);
-		space_add(space, &dead);
+	rc = ldb_admin_note_get(db, WCS_NOTE_ENGINE, &record, &len);
+	if (rc || len % SPACE_COUNT != 0 ||
+	    faccessat(db->dir, LDB_FILE_DEAD, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+		total = space_total(db);
+		if (total > SPACE_BUSY * db->buffer_bytes) {
+			space_load(space, SPACE_ALL, total);
+			ldb_space_save(db, 0);
+		}
+	} else {
+		for (size_t at = 0; at < len; at += SPACE_COUNT)
+			space_load(space, get_be32(record + at), get_be64(record + at + 4));
 	}
 	free(record);
+	unlinkat(db->dir, LDB_FILE_DEAD, 0);
+	unlinkat(db->dir, LDB_FILE_DEAD_NEW, 0);
 	return 0;
 }
 
 void ldb_space_stop(struct ldb *db)
 {
-	if (!db->space)
+	struct ldb_space *space = db->space;
+
+	if (!space)
 		return;
-	pthread_mutex_destroy(&db->space->lock);
-	free(db->space);
+	for (size_t i = 0; i < SPACE_BUCKETS; i++) {
+		struct space_table *table = space->tables[i], *next;
+
+		for (; table; table = next) {
+			next = table->next;
+			free(table);
+		}
+	}
+	pthread_mutex_destroy(&space->lock);
+	free(space);
 }

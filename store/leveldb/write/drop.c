@@ -239,18 +239,19 @@ static int drop_batch(struct drop *drop)
 /* ---- Compaction --------------------------------------------------------------------------- */
 
 /* Pushes the slice, which ends at drop->seek, to the queue if it is large enough. */
-static void drop_push(struct drop *drop, struct ldb_dead *dead, bool ends)
+static void drop_push(struct drop *drop, bool ends)
 {
 	size_t least = drop->range_count > 1 ? DROP_RANGE_CELLS : 0;
+	struct ldb_range range;
 
 	if (!drop->compacts ||
 	    (ends ? drop->slice_cells < least
 		  : drop->slice_cells < DROP_SLICE_CELLS && drop->slice_bytes < DROP_SLICE_BYTES))
 		return;
 	ldb_queue_wait(drop->db, drop->number);
-	dead->keys = drop->slice_cells;
-	dead->bytes = drop->slice_bytes;
-	drop->number = ldb_queue_push(drop->db, dead);
+	range = ldb_range((struct wcs_slice){drop->slice.data, drop->slice.len},
+			  (struct wcs_slice){drop->seek.data, drop->seek.len});
+	drop->number = ldb_queue_push(drop->db, &range);
 	drop->slice = drop->seek;
 	drop->slice_cells = drop->slice_bytes = drop->pauses = 0;
 }
@@ -260,7 +261,6 @@ static void drop_push(struct drop *drop, struct ldb_dead *dead, bool ends)
 static void drop_compact(struct drop *drop, size_t first, bool more)
 {
 	size_t last = drop->range;
-	struct ldb_dead dead;
 
 	for (size_t i = first; i <= last; i++) {
 		struct drop_part *part = &drop->parts[i];
@@ -272,15 +272,14 @@ static void drop_compact(struct drop *drop, size_t first, bool more)
 		drop->seek = drop->end;
 		if (!ends)
 			ldb_key_row(&drop->seek, drop->table, drop->start);
-		dead = ldb_dead_range((struct wcs_slice){drop->slice.data, drop->slice.len},
-				      (struct wcs_slice){drop->seek.data, drop->seek.len},
-				      part->cells, part->dead);
 		if (part->cells > 0)
-			ldb_space_dead(drop->db, &dead);
+			ldb_space_dead(
+				drop->db, (struct wcs_slice){drop->slice.data, drop->slice.len},
+				(struct wcs_slice){drop->seek.data, drop->seek.len}, part->dead);
 		drop->slice_cells += part->cells;
 		drop->slice_bytes += part->dead;
 		*part = (struct drop_part){0};
-		drop_push(drop, &dead, ends);
+		drop_push(drop, ends);
 		if (i == last)
 			break;
 		drop->slice_cells = drop->slice_bytes = 0;

@@ -83,7 +83,7 @@ static int erase_batch(struct ldb_rows *rows, const struct ldb_erased_range *ran
 		memcpy(rows->key.data, key, rows->key.len = len);
 		rc = ldb_rows_delete(rows, false, &len);
 		bytes += len;
-		rows->erased_keys++;
+		rows->erased_keys = true;
 		leveldb_iter_next(rows->iter);
 	}
 	if (!rc)
@@ -91,7 +91,6 @@ static int erase_batch(struct ldb_rows *rows, const struct ldb_erased_range *ran
 	if (!rc && bytes > 0)
 		rc = ldb_commit(rows->db, rows->batch, false);
 	leveldb_writebatch_clear(rows->batch);
-	rows->erased_bytes += bytes;
 	return rc ? rc : bytes >= ERASE_BATCH;
 }
 

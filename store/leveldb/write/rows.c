@@ -94,12 +94,11 @@ int ldb_rows_open(void *engine, uint32_t table, const struct wcs_edit *edits, si
 static void rows_erased(struct ldb_rows *rows)
 {
 	const struct ldb_erased *erased = rows->erased;
-	struct ldb_dead dead;
+	struct ldb_range range;
 
-	if (rows->erased_keys > 0 && ldb_shrink_has_files(rows->db)) {
-		dead = ldb_dead_range(erased->ranges[0].from, erased->ranges[erased->count - 1].to,
-				      rows->erased_keys, rows->erased_bytes);
-		ldb_queue_offer(rows->db, &dead, LDB_QUEUE_RANGES);
+	if (rows->erased_keys && ldb_shrink_has_files(rows->db)) {
+		range = ldb_range(erased->ranges[0].from, erased->ranges[erased->count - 1].to);
+		ldb_queue_offer(rows->db, &range, LDB_QUEUE_RANGES);
 	}
 	ldb_erased_put(rows->erased);
 	rows->erased = NULL;
@@ -114,7 +113,7 @@ void ldb_rows_close(struct wcs_rows *closed)
 	if (rows->garbage)
 		ldb_reclaim_wake(rows->db);
 	rows_erased(rows);
-	if (rows->crossed.keys > 0 && ldb_shrink_has_files(rows->db))
+	if (rows->has_crossed && ldb_shrink_has_files(rows->db))
 		ldb_queue_offer(rows->db, &rows->crossed, 1);
 	rows_free(rows);
 }
@@ -161,7 +160,7 @@ void ldb_rows_step(struct ldb_rows *rows)
 	uint64_t deleted;
 
 	ldb_rows_next(rows);
-	if (clock_ns() - began < ROWS_RUN_NS || rows->crossed.keys > 0)
+	if (clock_ns() - began < ROWS_RUN_NS || rows->has_crossed)
 		return;
 	deleted = atomic_load(&db->counters.cells_deleted);
 	if (deleted - atomic_load(&db->compacted_at) < ROWS_RUN)
@@ -171,7 +170,8 @@ void ldb_rows_step(struct ldb_rows *rows)
 		to.data = ldb_iter_key(rows->iter, &to.len);
 	else
 		to = (struct wcs_slice){"d", 1}; /* the first key behind all cells */
-	rows->crossed = ldb_dead_range(from, to, ROWS_RUN, 0);
+	rows->crossed = ldb_range(from, to);
+	rows->has_crossed = true;
 }
 
 int ldb_rows_error(struct ldb_rows *rows)

@@ -35,9 +35,10 @@ struct ldb_rows {
 	bool changes;		   /* the batch has something */
 	size_t deleted;		   /* bytes of keys that the batch deletes */
 	struct ldb_erased *erased; /* ranges to delete after the batch; NULL: none */
-	uint64_t erased_keys, erased_bytes; /* deleted in these ranges */
-	struct ldb_dead crossed;	    /* a run of tombstones, to be compacted; keys 0: none */
-	size_t batch_extents; /* bytes of extents in the batch, the planned ones included */
+	bool erased_keys;	   /* some were deleted in these ranges */
+	bool has_crossed;
+	struct ldb_range crossed; /* a run of tombstones, to be compacted */
+	size_t batch_extents;	  /* bytes of extents in the batch, the planned ones included */
 	struct ldb_made *made;
 	size_t made_count, made_room;
 	size_t used;   /* of the given values, which come first in made */
