@@ -43,7 +43,7 @@ struct ldb_sync {
 };
 
 /* Since the store was opened, relaxed atomics. A mutation is counted before its row lock is free;
- * the collector relies on that for bytes_written and deletes. */
+ * the collector relies on that for bytes_written. */
 struct ldb_counters {
 	_Atomic uint64_t cells_written;
 	_Atomic uint64_t cells_deleted;
@@ -52,21 +52,12 @@ struct ldb_counters {
 	_Atomic uint64_t values_reclaimed;
 	_Atomic uint64_t garbage_extents; /* of values whose size was known, as below */
 	_Atomic uint64_t garbage_bytes;
-	_Atomic uint64_t deletes[LDB_STRIPES]; /* of cells, see ldb_commit_deletes */
 };
 
 /* The range that the collector deleted since the queue took its last one; its thread's own. */
 struct ldb_tombstones {
 	struct ldb_range range;
 	uint64_t cells, bytes; /* deleted in it */
-};
-
-/* The position at which the collector's last slice ended; its thread's own. */
-struct ldb_collected {
-	uint64_t rank;	  /* of the cell there; 0: unknown */
-	uint64_t deletes; /* the counter of that column then */
-	unsigned int tries;
-	struct ldb_key at;
 };
 
 /* Ranges of keys that a change deletes after its batch (write/erase.c). Constant once set. */
@@ -123,7 +114,6 @@ struct ldb {
 	struct ldb_sync sync;
 	struct ldb_counters counters;
 	struct ldb_tombstones tombstones;
-	struct ldb_collected collected;
 	struct ldb_reclaim *reclaim;
 	struct ldb_space *space;
 	struct ldb_queue *queue;
@@ -238,8 +228,6 @@ int ldb_commit_uncounted(struct ldb *db, leveldb_writebatch_t *batch);
 void ldb_commit_bound(struct ldb *db, bool bounded);
 /* Whether LevelDB lags behind the writers and soon slows them; background work should yield. */
 bool ldb_commit_busy(void *db);
-/* The counter of deletes in the column of a cell's key; columns may share one. */
-_Atomic uint64_t *ldb_commit_deletes(struct ldb *db, const void *key, size_t len);
 
 static inline const unsigned char *ldb_iter_key(leveldb_iterator_t *iter, size_t *len)
 {

@@ -12,7 +12,6 @@
  *   have any size.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "store/leveldb/engine.h"
 
@@ -22,28 +21,8 @@ enum {
 };
 
 struct commit_sum {
-	struct ldb *db; /* counts deletes by column; NULL: does not */
 	uint64_t entries, written, deleted, bytes;
 };
-
-/* Hashes words, not bytes: a key has up to 41 KB. */
-_Atomic uint64_t *ldb_commit_deletes(struct ldb *db, const void *key, size_t len)
-{
-	const unsigned char *data = key;
-	uint64_t hash = len, word = 0;
-
-	len = len > LDB_KEY_TS_LEN ? len - LDB_KEY_TS_LEN : 0;
-	for (; len >= sizeof(word); len -= sizeof(word)) {
-		memcpy(&word, data, sizeof(word));
-		hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-		hash ^= hash >> 32;
-		data += sizeof(word);
-	}
-	word = 0;
-	memcpy(&word, data, len);
-	hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-	return &db->counters.deletes[(hash >> 32) % LDB_STRIPES];
-}
 
 static void commit_put(void *arg, const char *key, size_t key_len, const char *value, size_t len)
 {
@@ -61,11 +40,7 @@ static void commit_delete(void *arg, const char *key, size_t key_len)
 
 	sum->entries++;
 	sum->bytes += key_len;
-	if (!ldb_key_is_cell(key, key_len))
-		return;
-	sum->deleted++;
-	if (sum->db)
-		ldb_count(ldb_commit_deletes(sum->db, key, key_len), 1);
+	sum->deleted += ldb_key_is_cell(key, key_len);
 }
 
 int ldb_commit_uncounted(struct ldb *db, leveldb_writebatch_t *batch)
@@ -96,7 +71,7 @@ int ldb_commit_uncounted(struct ldb *db, leveldb_writebatch_t *batch)
 
 int ldb_commit(struct ldb *db, leveldb_writebatch_t *batch, bool sync)
 {
-	struct commit_sum sum = {.db = db};
+	struct commit_sum sum = {0};
 	int rc = ldb_commit_uncounted(db, batch);
 
 	if (rc)
