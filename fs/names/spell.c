@@ -106,11 +106,6 @@ const char *spell_dotted(size_t i, const char **where)
 	return NULL;
 }
 
-static bool families_has(void *ctx, const void *name, size_t len)
-{
-	return wcs_family_exists(ctx, (struct wcs_slice){name, len});
-}
-
 static void take(struct spelled *child, enum node_kind kind, const char *bytes, size_t len)
 {
 	memmove(child->buf, bytes, len);
@@ -214,7 +209,7 @@ static int parse_argument(const struct node *dir, const char *name, size_t len,
 static int parse_coded(const struct node *dir, const struct pos *pos, const char *name, size_t len,
 		       struct spelled *child)
 {
-	const struct names_families families = {families_has, pos->table};
+	const struct names_families families = {wcs_families_has, pos->table};
 	unsigned char bytes[WCS_ROW_KEY_MAX + WCS_KEYS_SHOWN_MAX];
 	size_t count;
 	int rc;
@@ -237,7 +232,7 @@ static int parse_coded(const struct node *dir, const struct pos *pos, const char
 static int parse_prefix(const struct node *dir, const struct pos *pos, const char *name, size_t len,
 			struct spelled *child)
 {
-	struct names_families families = {families_has, pos->table};
+	struct names_families families = {wcs_families_has, pos->table};
 	int rc;
 
 	if (dir->kind != NODE_CHUNK && name[0] == '.')
@@ -394,7 +389,7 @@ int spell_parse(const struct node *dir, const struct pos *pos, const char *name,
 
 size_t spell_child(const struct pos *dir, enum node_kind kind, struct wcs_slice bytes, char *name)
 {
-	struct names_families families = {families_has, dir ? dir->table : NULL};
+	struct names_families families = {wcs_families_has, dir ? dir->table : NULL};
 	size_t len = 0;
 
 	switch (kind) {

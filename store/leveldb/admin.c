@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loads and changes the tables' descriptions, and keeps the collector's note.
+ * Loads and changes the tables' descriptions.
  *
  * Ids count from 1 and are never used again, so that cells which a removed table left could never
  * show in another. All earlier writes become durable before a description: after a power cut a
@@ -91,22 +91,4 @@ int ldb_admin_put(void *engine, uint32_t *id, const struct wcs_table_schema *sch
 	leveldb_writebatch_destroy(batch);
 	free(record);
 	return rc;
-}
-
-int ldb_admin_note_put(void *engine, uint16_t number, const unsigned char *bytes, size_t len)
-{
-	leveldb_writebatch_t *batch = leveldb_writebatch_create();
-	int rc;
-
-	ldb_db_batch_put(batch, ldb_key_note(number), bytes, len);
-	rc = ldb_commit(engine, batch, false);
-	leveldb_writebatch_destroy(batch);
-	return rc;
-}
-
-int ldb_admin_note_get(void *engine, uint16_t number, unsigned char **bytes, size_t *len)
-{
-	int rc = ldb_db_get(engine, ldb_key_note(number), bytes, len);
-
-	return rc || *bytes ? rc : -ENOENT;
 }

@@ -42,8 +42,8 @@ static const struct wcs_local engine_local = {
 	.collect = ldb_collect_slice,
 	.busy = ldb_commit_busy,
 	.shrink = ldb_queue_store,
-	.note_put = ldb_admin_note_put,
-	.note_get = ldb_admin_note_get,
+	.note_put = ldb_note_put,
+	.note_get = ldb_note_get,
 };
 
 const struct wcs_backend wcs_backend_leveldb = {

@@ -339,8 +339,8 @@ int ldb_admin_load(void *db,
 		   int (*each)(void *ctx, uint32_t id, const struct wcs_table_schema *schema),
 		   void *ctx);
 int ldb_admin_put(void *db, uint32_t *id, const struct wcs_table_schema *schema);
-int ldb_admin_note_put(void *db, uint16_t number, const unsigned char *bytes, size_t len);
-int ldb_admin_note_get(void *db, uint16_t number, unsigned char **bytes, size_t *len);
+int ldb_note_put(void *db, uint16_t number, const unsigned char *bytes, size_t len);
+int ldb_note_get(void *db, uint16_t number, unsigned char **bytes, size_t *len);
 
 /* ---- The other operations of backend.h ---- */
 int ldb_stats_get(void *db, struct wcs_stats *stats);

@@ -249,7 +249,7 @@ void ldb_space_save(struct ldb *db, uint64_t least)
 	}
 	pthread_mutex_unlock(&space->lock);
 	if (record)
-		ldb_admin_note_put(db, WCS_NOTE_ENGINE, record, len);
+		ldb_note_put(db, WCS_NOTE_ENGINE, record, len);
 	free(record);
 }
 
@@ -298,7 +298,7 @@ int ldb_space_start(struct ldb *db)
 	pthread_mutex_init(&space->lock, NULL);
 	space->awake = true;
 	db->space = space;
-	rc = ldb_admin_note_get(db, WCS_NOTE_ENGINE, &record, &len);
+	rc = ldb_note_get(db, WCS_NOTE_ENGINE, &record, &len);
 	if (rc || len % SPACE_COUNT != 0 ||
 	    faccessat(db->dir, LDB_FILE_DEAD, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
 		total = space_total(db);

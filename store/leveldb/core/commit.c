@@ -104,3 +104,21 @@ bool ldb_commit_busy(void *engine)
 	pthread_mutex_unlock(&db->write_lock);
 	return busy;
 }
+
+int ldb_note_put(void *engine, uint16_t number, const unsigned char *bytes, size_t len)
+{
+	leveldb_writebatch_t *batch = leveldb_writebatch_create();
+	int rc;
+
+	ldb_db_batch_put(batch, ldb_key_note(number), bytes, len);
+	rc = ldb_commit(engine, batch, false);
+	leveldb_writebatch_destroy(batch);
+	return rc;
+}
+
+int ldb_note_get(void *engine, uint16_t number, unsigned char **bytes, size_t *len)
+{
+	int rc = ldb_db_get(engine, ldb_key_note(number), bytes, len);
+
+	return rc || *bytes ? rc : -ENOENT;
+}
