@@ -147,9 +147,11 @@ _rowfs_advise() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
 	COMPREPLY=()
 	if [[ $word == -* ]]; then
-		_rowfs_words "--json --whole --schema --table --csv --tsv --key --family --timestamps --foreign -h -V --help --version" "$word"
-	elif [[ ! $before =~ ^--(table|csv|tsv|key|family)$ ]]; then
-		_rowfs_operands "--table --csv --tsv --key --family --schema"
+		_rowfs_words "--json --whole --schema --table --csv --tsv --delimiter --key --family --null --escape --timestamps --foreign -h -V --help --version" "$word"
+	elif [[ $before == --escape ]]; then
+		_rowfs_words backslash "$word"
+	elif [[ ! $before =~ ^--(table|csv|tsv|delimiter|key|family|null)$ ]]; then
+		_rowfs_operands "--table --csv --tsv --delimiter --key --family --null --escape --schema"
 		if ((${#_rowfs_before[@]} == 0)) || [[ $before == --schema ]]; then
 			_rowfs_names < <(compgen -f -- "$word")
 		fi
