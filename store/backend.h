@@ -15,7 +15,6 @@
 
 #define WCS_NOTE_COLLECTOR 0u /* the collector's place */
 #define WCS_NOTE_HEAT	   1u /* and on: the heat map's records */
-#define WCS_NOTE_ENGINE	   0xFFFFu /* the engine's own */
 
 struct heat_scan;    /* store/heat/heat_count.h */
 struct wcs_view;     /* store/policy/view.h */

@@ -279,8 +279,8 @@ SUITE_TEST(test_orders, 280)
 	}
 }
 
-/* An earlier build counted dead bytes in the file DEAD, of another form. This engine counts nothing
- * of these deletes. */
+/* An earlier build counted dead bytes in a file DEAD of another form, here of no bytes. This engine
+ * counted nothing of these deletes. */
 ENGINE_TEST(test_counts_of_an_earlier_build, 60)
 {
 	enum { ROWS = 3000 };
@@ -306,10 +306,10 @@ ENGINE_TEST(test_counts_of_an_earlier_build, 60)
 	ck_assert_int_eq(engine_count(engine->db, 'c'), 0);
 	engine_close(engine);
 	snprintf(path, sizeof(path), "%s/data/DEAD", engine->path);
-	fd = open(path, O_WRONLY | O_CREAT, 0600);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, "\0\0\0\0", 4), 4); /* no ranges, and their checksum */
 	close(fd);
 	SUITE_OK(engine_try_open(engine));
 	expect_rest(engine, 4 * MIB, "a store of an earlier build");
-	ck_assert_int_ne(access(path, F_OK), 0);
 }

@@ -16,7 +16,7 @@
 #include "store/leveldb/engine.h"
 
 #define LDB_SLICE_TABLES  8u	     /* tables in one compaction at most */
-#define LDB_SPACE_UNSAVED (1u << 20) /* dead bytes that a kill may forget */
+#define LDB_SPACE_UNSAVED (8u << 20) /* dead bytes that a kill may forget */
 
 /* ---- reclaim.c: readers of extents, and the thread that deletes extents ---- */
 /* A reader that may look up cells with extents. All garbage of after it entered stays. */
@@ -133,7 +133,7 @@ uint64_t ldb_space_bytes(struct ldb *db);
 bool ldb_space_take(struct ldb *db, bool all, struct ldb_range *range);
 /* Gives it back. done: all of the range was compacted. */
 void ldb_space_taken(struct ldb *db, bool done);
-/* Writes the note if anything changed and at least so many bytes were counted since. */
+/* Writes the file if anything changed and at least so many bytes were counted since. */
 void ldb_space_save(struct ldb *db, uint64_t least);
 /* Looks for changes. True: there was none for a while, and the next one wakes the thread. */
 bool ldb_space_look(struct ldb *db);

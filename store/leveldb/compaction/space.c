@@ -12,16 +12,19 @@
  * more than the size of its range. LevelDB's own compactions drop dead bytes unnoticed, which costs
  * at most one needless compaction of the table.
  *
- * The counts are a note in the store, written after 1 MiB of deletes and some seconds after the
- * last one. A kill loses later counts. The next session does not know where in the table its dead
- * keys are. All of the store counts as dead if the note is missing or damaged, or if there is the
- * file DEAD, which an earlier build wrote instead.
+ * The counts are in the file DEAD, written after 8 MiB of deletes and some seconds after the last
+ * one. A kill loses later counts. The next session does not know where in the table its dead keys
+ * are. All of the store counts as dead if the file is missing, damaged, or of the form of an
+ * earlier build, whose checksum starts at 0.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/disk/crc.h"
 #include "store/leveldb/compaction/compaction.h"
 #include "store/leveldb/formats/file.h"
 
@@ -31,11 +34,14 @@ enum {
 	SPACE_QUIET = 5, /* looks without a delete in between, after which there are none */
 	SPACE_EXTENT_KNOWN = 100, /* extents from which on their mean size is used */
 	SPACE_BUCKETS = 256,
-	SPACE_COUNT = 12, /* bytes of a count in the note */
+	SPACE_COUNT = 12, /* bytes of a count in the file */
+	SPACE_CHECK = 4,  /* bytes of the checksum */
+	SPACE_FORM = 2,	  /* the checksum starts with it */
 };
 /* In place of a table's id: all keys that are not of cells, and all keys. */
 #define SPACE_OTHERS 0u
 #define SPACE_ALL    UINT32_MAX
+#define SPACE_MOST   (1 << 20) /* bytes of a file that is read */
 
 struct space_table {
 	struct space_table *next; /* in its bucket */
@@ -49,7 +55,7 @@ struct ldb_space {
 	struct space_table *taken; /* is being compacted; its bytes are those not freed yet */
 	uint64_t sum;		   /* bytes of all tables */
 	size_t count;
-	uint64_t changes, saved; /* how many, and how many when the note was written */
+	uint64_t changes, saved; /* how many, and how many when the file was written */
 	uint64_t unsaved;	 /* dead bytes since then */
 	uint64_t seen;		 /* changes at the last look */
 	unsigned int still;	 /* looks without a change */
@@ -221,13 +227,30 @@ void ldb_space_taken(struct ldb *db, bool done)
 	pthread_mutex_unlock(&space->lock);
 }
 
-/* ---- The note ---------------------------------------------------------------------------- */
+/* ---- The file ---------------------------------------------------------------------------- */
 
 static size_t space_put(unsigned char *to, const struct space_table *table)
 {
 	put_be32(to, table->id);
 	put_be64(to + 4, table->dead.bytes);
 	return SPACE_COUNT;
+}
+
+/* A failure leaves no file. */
+static void space_write(struct ldb *db, unsigned char *record, size_t len)
+{
+	int fd = openat(db->dir, LDB_FILE_DEAD_NEW,
+			O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	uint64_t at = 0;
+
+	put_be32(record + len, wcs_crc_extend(SPACE_FORM, record, len));
+	if (fd < 0 || ldb_file_write(fd, record, len + SPACE_CHECK, &at) != 0 ||
+	    renameat(db->dir, LDB_FILE_DEAD_NEW, db->dir, LDB_FILE_DEAD) != 0) {
+		unlinkat(db->dir, LDB_FILE_DEAD_NEW, 0);
+		unlinkat(db->dir, LDB_FILE_DEAD, 0);
+	}
+	if (fd >= 0)
+		close(fd);
 }
 
 void ldb_space_save(struct ldb *db, uint64_t least)
@@ -238,7 +261,7 @@ void ldb_space_save(struct ldb *db, uint64_t least)
 
 	pthread_mutex_lock(&space->lock);
 	if (space->changes != space->saved && space->unsaved >= least)
-		record = malloc(space->count * SPACE_COUNT + 1);
+		record = malloc(space->count * SPACE_COUNT + SPACE_CHECK);
 	if (record) {
 		len = space->taken ? space_put(record, space->taken) : 0;
 		for (size_t i = 0; i < SPACE_BUCKETS; i++)
@@ -249,7 +272,7 @@ void ldb_space_save(struct ldb *db, uint64_t least)
 	}
 	pthread_mutex_unlock(&space->lock);
 	if (record)
-		ldb_note_put(db, WCS_NOTE_ENGINE, record, len);
+		space_write(db, record, len);
 	free(record);
 }
 
@@ -285,34 +308,49 @@ static void space_load(struct ldb_space *space, uint32_t id, uint64_t bytes)
 	space_add(space, id, &dead);
 }
 
+/* Loads the file. False: it is missing or damaged. */
+static bool space_read(struct ldb *db)
+{
+	int fd = openat(db->dir, LDB_FILE_DEAD, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	unsigned char *record = NULL;
+	struct stat st = {0};
+	size_t len = 0;
+	bool good = false;
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size >= SPACE_CHECK && st.st_size < SPACE_MOST)
+		record = malloc((size_t)st.st_size);
+	if (record && ldb_file_read(fd, record, (size_t)st.st_size, 0, &len) == 0 &&
+	    len >= SPACE_CHECK) {
+		len -= SPACE_CHECK;
+		good = len % SPACE_COUNT == 0 &&
+		       get_be32(record + len) == wcs_crc_extend(SPACE_FORM, record, len);
+	}
+	for (size_t at = 0; good && at < len; at += SPACE_COUNT)
+		space_load(db->space, get_be32(record + at), get_be64(record + at + 4));
+	free(record);
+	if (fd >= 0)
+		close(fd);
+	return good;
+}
+
 int ldb_space_start(struct ldb *db)
 {
 	struct ldb_space *space = calloc(1, sizeof(*space));
-	unsigned char *record = NULL;
 	uint64_t total;
-	size_t len = 0;
-	int rc;
 
 	if (!space)
 		return -ENOMEM;
 	pthread_mutex_init(&space->lock, NULL);
 	space->awake = true;
 	db->space = space;
-	rc = ldb_note_get(db, WCS_NOTE_ENGINE, &record, &len);
-	if (rc || len % SPACE_COUNT != 0 ||
-	    faccessat(db->dir, LDB_FILE_DEAD, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
-		total = space_total(db);
-		if (total > SPACE_BUSY * db->buffer_bytes) {
-			space_load(space, SPACE_ALL, total);
-			ldb_space_save(db, 0);
-		}
-	} else {
-		for (size_t at = 0; at < len; at += SPACE_COUNT)
-			space_load(space, get_be32(record + at), get_be64(record + at + 4));
+	if (space_read(db)) {
+		space->changes = 0;
+		return 0;
 	}
-	free(record);
-	unlinkat(db->dir, LDB_FILE_DEAD, 0);
-	unlinkat(db->dir, LDB_FILE_DEAD_NEW, 0);
+	total = space_total(db);
+	if (total > 0)
+		space_load(space, SPACE_ALL, total);
+	space->changes++;
 	return 0;
 }
 

@@ -16,7 +16,7 @@
 #define LDB_FILE_TEMPORARY	 "000000.dbtmp"
 #define LDB_FILE_TEMPORARY_TABLE "000001.dbtmp"
 
-/* Files of older programs: compaction/space.c. */
+/* Files of the engine's own: compaction/space.c. */
 #define LDB_FILE_DEAD	  "DEAD"
 #define LDB_FILE_DEAD_NEW "DEAD.new" /* being written */
 

@@ -163,8 +163,8 @@ int ldb_fsck_flush(struct ldb_fsck *f)
 	rc = wcs_quarantine_sync(f->fsck->quarantine);
 	if (rc)
 		return rc;
-	/* Without this note the next mount compacts everything, these deletes as well. */
-	ldb_db_batch_delete(f->batch, ldb_key_note(WCS_NOTE_ENGINE));
+	/* Without this file the next mount compacts everything, these deletes as well. */
+	unlinkat(f->db->dir, LDB_FILE_DEAD, 0);
 	rc = ldb_commit(f->db, f->batch, true);
 	leveldb_writebatch_clear(f->batch);
 	f->batched = 0;
