@@ -246,8 +246,8 @@ struct wcs_local {
 	int (*stats)(void *db, struct wcs_stats *stats);
 	/* As wcs_store_engine_text. */
 	char *(*text)(void *db);
-	/* Deletes the next slice of hidden cells, moves the place, and compacts emptied ranges in the
-	 * background. A cell that is written meanwhile stays. One call at a time. */
+	/* Deletes the next slice of hidden cells, moves the place, and compacts emptied ranges in
+	 * the background. A cell that is written meanwhile stays. One call at a time. */
 	int (*collect)(void *db, const struct wcs_view *view, uint32_t table,
 		       struct wcs_collect *slice);
 	/* Does the engine lag behind the writers? Then work that can wait should. */

@@ -6,7 +6,8 @@
  * There is one count for each table, and one for all other keys, with the values in extents. While
  * the sum exceeds a fifth of the store, the table with the largest share of dead bytes is
  * compacted, from its first to its last dead key. Behind that nothing of it is dead but the keys
- * that were deleted meanwhile, so a compaction writes at most four bytes for each dead one.
+ * that were deleted meanwhile. A compaction meets at most four live bytes for each dead one;
+ * LevelDB writes each of them once or twice.
  *
  * The counts are estimates. Extents and cells are counted uncompressed, so a table never counts for
  * more than the size of its range. LevelDB's own compactions drop dead bytes unnoticed, which costs
