@@ -73,14 +73,15 @@ static void help_names(unsigned dirs, const char *before, FILE *to)
 	}
 }
 
+#define STORED_KEYS "stored keys, first and in the table only"
+
 static void help_views(FILE *to)
 {
 	static const char *const shown[] = {[WCS_SHOWS_ROWS] = "rows",
 					    [WCS_SHOWS_ORDER] = "rows in their order",
 					    [WCS_SHOWS_CELLS] = "cells",
 					    [WCS_SHOWS_TIMES] = "cells by timestamp",
-					    [WCS_SHOWS_STORED] = "stored keys, first and in the "
-								 "table only"};
+					    [WCS_SHOWS_STORED] = STORED_KEYS};
 	const struct wcs_view_name *view;
 
 	for (int shows = 0; shows < WCS_SHOWS; shows++) {

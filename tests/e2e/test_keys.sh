@@ -377,7 +377,9 @@ rm -r "$m/wide/back"
 # 40 were read before CHANGE. A seek into the middle of a reply makes the listing resume by key.
 between() {
 	rm -rf "$m/wide/between" && mkdir -p "$m/wide/between"
-	(cd "$m/wide/between" && mkdir -p ab/d/f ab/f && [ "$1" = put ] || : >ab/f/q
+	(
+		cd "$m/wide/between" && mkdir -p ab/d/f ab/f || exit
+		[ "$1" = put ] || : >ab/f/q
 		: >ab/d/f/q && seq -f 'ab!%02g/f' 0 99 | xargs mkdir -p && seq -f 'ab!%02g/f/q' 0 99 | xargs touch
 	)
 	perl -e '
