@@ -36,11 +36,9 @@ static const struct program program = {
 		"corrected.\n"
 		"\n"
 		"  -n             corrects nothing and changes nothing in STORE\n"
-		"  -y             corrects all there is. What has to go from STORE is copied\n"
-		"                 before into a new directory, STORE.quarantine-TIME: rows.json,\n"
-		"                 which rowfs-load takes; raw.json, keys and records that are no\n"
-		"                 rows; files/, damaged files; store/, all of STORE as it was,\n"
-		"                 where all of it is made anew\n"
+		"  -y             corrects all there is, in a copy that then replaces STORE. The\n"
+		"                 store as it was is kept in a new directory beside it,\n"
+		"                 STORE.quarantine-TIME/store\n"
 		"  --foreign      as root, uses another user's store without Landlock, too\n"
 		"  -h, --help     prints this\n"
 		"  -V, --version  prints the version\n"
@@ -104,12 +102,11 @@ static bool fsck_progress(void *ctx, const char *what, uint64_t done, uint64_t t
 	return !fsck_stopped;
 }
 
-static bool fsck_agree(void *ctx, enum wcs_check_ask ask, const char *what)
+static bool fsck_agree(void *ctx, const char *what)
 {
 	const struct fsck *fsck = ctx;
 	char answer[16];
 
-	(void)ask;
 	if (fsck->yes)
 		return true;
 	program_progress_end();

@@ -222,7 +222,7 @@ struct wcs_backend {
 	const struct wcs_local *local; /* NULL: the engine has no files or memory of its own here */
 };
 
-/* The functions of an engine that keeps the store itself. All are set, but for the first four,
+/* The functions of an engine that keeps the store itself. All are set, but for the first five,
  * which an engine without a directory lacks. */
 struct wcs_local {
 	/* Makes an empty engine below the existing directory path. */
@@ -230,6 +230,8 @@ struct wcs_local {
 	/* Is that the name of a file that the engine makes in DIRECTORY_DATA? It makes nothing but
 	 * regular files there. */
 	bool (*owns)(const char *name);
+	/* Does a file of that name never change once it is complete? A clone may link it. */
+	bool (*fixed)(const char *name);
 	/* Has no process opened it, not even one whose store has lost its LOCK since? Set if check
 	 * is. -EBUSY: fault names the process. */
 	int (*check_unused)(const char *path, struct wcs_fault *fault);

@@ -500,22 +500,15 @@ struct wcs_finding {
 	const char *done; /* how it was corrected; NULL: it was not */
 };
 
-/* The questions of a repair. */
-enum wcs_check_ask {
-	WCS_ASK_FILES, /* mend damaged files; their readable parts stay */
-	WCS_ASK_ALL,   /* make the store anew from all its files; old data may come back */
-	WCS_ASK_KEYS,  /* move damaged records into the quarantine */
-};
-
 struct wcs_check_options {
 	bool repair; /* else nothing in the store's directory is changed */
-	/* The directory to which a repair moves parts of the store, see docs/format.md. The repair
+	/* The directory in which a repair keeps the store as it was, see docs/format.md. The repair
 	 * makes it when it first needs it; an existing one must be empty. */
 	const char *quarantine;
 	/* Called for each finding; NULL: for none. */
 	void (*found)(void *ctx, const struct wcs_finding *finding);
-	/* Asked before each kind of repair, once; NULL: all are agreed to. what: in words. */
-	bool (*agree)(void *ctx, enum wcs_check_ask ask, const char *what);
+	/* Asked once, before the first change; NULL: it is agreed to. what: in words. */
+	bool (*agree)(void *ctx, const char *what);
 	/* Called now and then, total 0: not known; false ends the check: -ECANCELED. NULL: none. */
 	bool (*progress)(void *ctx, const char *what, uint64_t done, uint64_t total);
 	void *ctx;
@@ -528,7 +521,7 @@ struct wcs_check_result {
 	uint64_t tables, rows, cells;
 	uint64_t values; /* that are stored apart from their cell */
 	uint64_t found, corrected;
-	bool quarantined; /* something was put into the quarantine */
+	bool quarantined; /* the store as it was is in the quarantine */
 };
 
 /*
@@ -536,9 +529,9 @@ struct wcs_check_result {
  * values, schema, leftovers; and repairs it. Memory is constant but for the schema and the names of
  * files; larger data goes to files in $TMPDIR. 0: the check is complete, see *result. Errors, with
  * fault filled: those of wcs_store_open; -ECANCELED; -EOPNOTSUPP: this engine, a remote one, cannot
- * be checked from here; -ENOSPC and -EIO of a repair. A repair that ends early can be started
- * again: it removes from the store only parts that are durable in the quarantine. *result is
- * written in any case.
+ * be checked from here; -ENOSPC and -EIO of a repair. A repair copies what can stay into a new
+ * directory, checks that, and exchanges the two in one step. One that ends early can be started
+ * again. *result is written in any case.
  */
 int wcs_store_check(const char *path, const struct wcs_check_options *options,
 		    struct wcs_check_result *result, struct wcs_fault *fault);

@@ -20,6 +20,7 @@ int ldb_admin_load(void *engine,
 	leveldb_iterator_t *iter = ldb_db_iterate(db);
 	struct ldb_id_key first = ldb_key_description(0);
 	struct wcs_table_schema schema;
+	size_t count = 0;
 	int rc = 0;
 
 	ldb_iter_seek_id(iter, first);
@@ -28,10 +29,14 @@ int ldb_admin_load(void *engine,
 		const char *data = leveldb_iter_key(iter, &len);
 		uint32_t id;
 
-		if (!ldb_key_description_decode(data, len, &id)) {
+		if (!ldb_key_description_decode(data, len, &id))
 			rc = ldb_db_damaged(db, "the key of a table");
+		else if (id > LDB_TABLE_ID_MAX)
+			rc = ldb_db_damaged(db, "the number of a table leaves no room for more");
+		else if (++count > WCS_TABLES_MAX)
+			rc = ldb_db_damaged(db, "it has more tables than a store can have");
+		if (rc)
 			break;
-		}
 		data = leveldb_iter_value(iter, &len);
 		rc = ldb_record_table_decode(data, len, &schema);
 		if (rc == -EIO)

@@ -24,6 +24,7 @@
 #define ENGINE_CACHE	    (64u << 20)
 #define ENGINE_BUFFER_LEAST (256u << 10)
 #define ENGINE_BUFFER_MOST  (16u << 20)
+#define ENGINE_BUFFER_CACHE (4u << 20) /* a memtable that fits into a processor's cache */
 #define ENGINE_TABLE_LEAST  (1u << 20) /* LevelDB makes none smaller */
 #define ENGINE_TABLE_MOST   (2u << 20)
 #define ENGINE_SHARE	    256 /* one part of the medium in so many is the most for either */
@@ -32,6 +33,7 @@
 static const struct wcs_local engine_local = {
 	.create = ldb_engine_create,
 	.owns = ldb_file_owns,
+	.fixed = ldb_file_is_fixed,
 	.check_unused = ldb_fsck_unused,
 	.check = ldb_fsck_store,
 	.sync = ldb_sync_logs,
@@ -95,7 +97,8 @@ static struct ldb *engine_new(const struct wcs_options *options, const char *pat
 		return NULL;
 	if (statvfs(path, &space) == 0)
 		total = (uint64_t)space.f_blocks * space.f_frsize;
-	db->buffer_bytes = engine_share(total, ENGINE_BUFFER_LEAST, ENGINE_BUFFER_MOST);
+	db->buffer_bytes = engine_share(total, ENGINE_BUFFER_LEAST,
+					options ? ENGINE_BUFFER_MOST : ENGINE_BUFFER_CACHE);
 	db->table_bytes = engine_share(total, ENGINE_TABLE_LEAST, ENGINE_TABLE_MOST);
 	ldb_replace_start(options ? options->fatal : NULL);
 	db->dir = -1;

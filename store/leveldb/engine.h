@@ -173,10 +173,11 @@ void ldb_db_lock_rows(struct ldb *db);
 void ldb_db_unlock_rows(struct ldb *db);
 /* The value of a small key; NULL: there is none. The caller frees *value. */
 int ldb_db_get(struct ldb *db, struct ldb_id_key key, unsigned char **value, size_t *len);
-/* The number of len bytes (4 or 8) under a key. -EIO, logged as `what`: it is missing. */
+/* The number of len bytes (4 or 8) under a key. -EIO, logged: it is missing (`what`), or leaves no
+ * room for more. */
 int ldb_db_counter(struct ldb *db, struct ldb_id_key key, size_t len, const char *what,
 		   uint64_t *number);
-/* The id of the next table. -EMFILE: there are no more. */
+/* The id of the next table. */
 int ldb_db_next_table(struct ldb *db, uint32_t *id);
 leveldb_iterator_t *ldb_db_iterate(struct ldb *db);
 /* An iterator for readers of cells. They pass over the ranges *erased (NULL: none), and release

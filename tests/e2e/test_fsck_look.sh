@@ -97,8 +97,8 @@ rm s/ROWFS s/LOCK
 told ": has data/, but neither LOCK nor ROWFS; if it is a store, touch its LOCK and run fsck.rowfs -y"
 # The root of a medium has lost+found.
 rows <<'END'
-with a lock it is mended | rm ROWFS LOCK; touch LOCK | ROWFS: damaged or missing | all
-no marker, and lost+found | rm ROWFS; mkdir lost+found | ROWFS: damaged or missing | all | test -d s/lost+found
+with a lock it is mended | rm ROWFS LOCK; touch LOCK | ROWFS: damaged or missing | kept=- all
+no marker, and lost+found | rm ROWFS; mkdir lost+found | ROWFS: damaged or missing | kept=- all | test -d s/lost+found
 a damaged marker, and lost+found | echo junk >ROWFS; mkdir lost+found | ROWFS: damaged or missing | all | test -d s/lost+found
 END
 

@@ -12,8 +12,9 @@
 
 #include "store/disk/crc.h"
 #include "store/leveldb/engine.h"
-#include "store/leveldb/formats/logfile.h"
-#include "store/leveldb/fsck/fsck_keys.h"
+#include "store/leveldb/formats/manifest.h"
+#include "store/leveldb/formats/tablefile.h"
+#include "tests/unit/forge_write.h"
 
 enum { WORDS = 40, BYTES_MAX = 1 << 20, ENTRIES_MAX = 1000, LARGE = 4096 };
 
@@ -180,7 +181,7 @@ static void forge_append(int fd, const void *record, size_t len)
 {
 	uint64_t at = (uint64_t)lseek(fd, 0, SEEK_END);
 
-	forge_need(ldb_logfile_append(fd, &at, record, len) == 0, "not written");
+	forge_need(write_record(fd, &at, record, len) == 0, "not written");
 }
 
 static int forge_manifest(struct ldb_manifest *manifest)
@@ -210,18 +211,26 @@ static size_t forge_item(unsigned char *to, const struct ldb_manifest_table *tab
 	return len + values[item - items];
 }
 
+/* Appends an edit; the first of the words is passed over. */
+static void forge_append_edit(int dir, const struct ldb_manifest *manifest,
+			      const struct ldb_manifest_table *table, char **words)
+{
+	int fd = openat(dir, manifest->name, O_RDWR | O_CLOEXEC);
+	size_t len = 0;
+
+	for (int i = 1; words[i]; i++)
+		len += forge_item(forge_bytes + len, table, words[i]);
+	forge_append(fd, forge_bytes, len);
+	close(fd);
+}
+
 static void forge_edit(char **words)
 {
 	struct ldb_manifest manifest;
 	int dir = forge_manifest(&manifest);
-	int fd = openat(dir, manifest.name, O_RDWR | O_CLOEXEC);
-	size_t len = 0;
 
-	for (int i = 1; words[i]; i++)
-		len += forge_item(forge_bytes + len, manifest.tables, words[i]);
-	forge_append(fd, forge_bytes, len);
+	forge_append_edit(dir, &manifest, manifest.tables, words);
 	ldb_manifest_free(&manifest);
-	close(fd);
 	close(dir);
 }
 
@@ -261,14 +270,15 @@ static size_t forge_take(struct ldb_rest *rest)
 	return (size_t)n;
 }
 
-/* Writes it anew, with the number behind its own. Returns its size. */
-static size_t forge_make_table(const char *which, char path[512])
+/* Writes it anew, with that number or the one behind its own, by an edit in its place. Returns its
+ * size. */
+static size_t forge_make_table(const char *which, const char *as, char path[512])
 {
 	struct ldb_manifest manifest;
-	struct ldb_manifest_table by = {0}, old;
-	int dir = forge_manifest(&manifest), fd;
-	char name[LDB_FILE_NAME_MAX], made[LDB_FILE_NAME_MAX];
-	struct ldb_fsck_salvage salvage = {.dir = dir, .name = made, .by = &by};
+	struct ldb_manifest_table old;
+	int dir = forge_manifest(&manifest);
+	char name[LDB_FILE_NAME_MAX], made[LDB_FILE_NAME_MAX], numbers[3][24];
+	uint64_t size, number;
 
 	old = manifest.tables[0];
 	for (size_t i = 0; i < manifest.count; i++) {
@@ -279,20 +289,22 @@ static size_t forge_make_table(const char *which, char path[512])
 				    : table->number == forge_number(which))
 			old = *table;
 	}
-	by.number = old.number + 1;
+	number = as ? forge_number(as) : old.number + 1;
 	ldb_file_name(name, LDB_FILE_TABLE, old.number);
-	ldb_file_name(made, LDB_FILE_TABLE, by.number);
-	fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
-	forge_need(unlinkat(dir, name, 0) == 0 &&
-			   ldb_fsck_salvage_table(&salvage, fd, old.size) == 0 &&
-			   ldb_manifest_replace(dir, &manifest, old.number, &by) == 0,
+	ldb_file_name(made, LDB_FILE_TABLE, number);
+	forge_need(write_table(dir, name, made, &size) == 0 && unlinkat(dir, name, 0) == 0,
 		   "not made anew");
-	ldb_tablefile_writer_free(&salvage.writer);
+	snprintf(numbers[0], sizeof(numbers[0]), "%llu", (unsigned long long)number);
+	snprintf(numbers[1], sizeof(numbers[1]), "%llu", (unsigned long long)size);
+	snprintf(numbers[2], sizeof(numbers[2]), "%llu", (unsigned long long)number + 1);
+	forge_append_edit(dir, &manifest, &old,
+			  (char *[]){"edit", "6", "L", "N", "7", "L", numbers[0], numbers[1], "A",
+				     "Z", number < manifest.next_file ? NULL : (char *)"3",
+				     numbers[2], NULL});
 	ldb_manifest_free(&manifest);
-	close(fd);
 	close(dir);
 	snprintf(path, 512, "%s/data/%s", forge_store, made);
-	return by.size;
+	return size;
 }
 
 /* Finds its index and the entries of that, and the first block of data. */
@@ -365,12 +377,15 @@ static void forge_swap(void)
 static void forge_table(char **words)
 {
 	char path[512];
-	size_t size = forge_make_table(words[1], path);
+	size_t size =
+		forge_make_table(words[1], strcmp(words[2], "plain") == 0 ? words[3] : NULL, path);
 	int fd = open(path, O_RDWR | O_CLOEXEC);
 
 	forge_need(size <= BYTES_MAX && read(fd, forge_bytes, size) == (ssize_t)size, "no table");
 	forge_read_index(size);
-	if (strcmp(words[2], "wide") == 0) {
+	if (strcmp(words[2], "plain") == 0) {
+		words[3] = NULL;
+	} else if (strcmp(words[2], "wide") == 0) {
 		forge_wide();
 	} else if (strcmp(words[2], "swap") == 0) {
 		forge_swap();

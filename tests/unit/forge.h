@@ -13,8 +13,8 @@
  *                                N, L, S, A, Z: number, level, size, first and last key
  *   batch NUMBER...              appends batches of one change to the log, with these sequence
  *                                numbers
- *   table WHICH plain            writes the first table of 4 KiB, the largest, or that of a number
- *                                anew, without compression and under the next number
+ *   table WHICH plain [NUMBER]   writes the first table of 4 KiB, the largest, or that of a number
+ *                                anew, without compression and under the next number, or that
  *   table WHICH PART AT BYTES    the same, with these bytes in its index or its first block of
  *                                data; the checksum is right
  *   table WHICH size SIZE        with that size of the index in its footer

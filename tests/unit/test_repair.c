@@ -87,21 +87,6 @@ static void read_damaged(const char *file, bool log, bool cut)
 		expect_whole(log && cut);
 }
 
-/* Rows whose table's description was lost are in the quarantine: of the log all. */
-static void expect_quarantined(void)
-{
-	char key[32], *text;
-	size_t len;
-
-	text = (char *)damage_bytes("../quarantine/rows.json", &len);
-	text[len] = '\0';
-	for (int i = 3; i < CHANGES; i++) {
-		snprintf(key, sizeof(key), "\"key\":\"r%03d\"", small.rows + i);
-		damage_need(strstr(text, key), "no %s in the quarantine", key);
-	}
-	free(text);
-}
-
 /* A flipped bit takes a block of a table, and damage to a log only changes that it has. */
 static void repair_damaged(bool log, bool table, bool cut)
 {
@@ -109,10 +94,7 @@ static void repair_damaged(bool log, bool table, bool cut)
 
 	damage_need((damage_mend() > 0) == (found > 0), "found at one time only");
 	unharmed += found == 0;
-	if (!damage_seen.table) {
-		expect_quarantined();
-		return;
-	}
+	damage_need(damage_seen.table, "its description is lost");
 	lost = damage_lost(false);
 	damage_need(damage_lost(!log) == 0, "rows beside the damage are lost");
 	damage_need(log || !strstr(damage_seen.cells, "r005/"), "r005 is back");

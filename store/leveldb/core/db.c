@@ -175,6 +175,8 @@ int ldb_db_counter(struct ldb *db, struct ldb_id_key key, size_t len, const char
 	leveldb_free(value);
 	if (found == 0)
 		return ldb_db_damaged(db, what);
+	if (found > (len == 4 ? LDB_TABLE_ID_MAX : LDB_VALUE_ID_MAX))
+		return ldb_db_damaged(db, "a counter leaves no room for more");
 	*number = found;
 	return 0;
 }
@@ -185,8 +187,6 @@ int ldb_db_next_table(struct ldb *db, uint32_t *id)
 	int rc = ldb_db_counter(db, ldb_key_next_table, 4, "the counter of tables is missing",
 				&next);
 
-	if (!rc && next == UINT32_MAX)
-		rc = -EMFILE;
 	if (!rc)
 		*id = (uint32_t)next;
 	return rc;

@@ -302,14 +302,6 @@ bool ldb_key_note_decode(const void *data, size_t len, uint16_t *number)
 	return len == 2 || *number > 0;
 }
 
-bool ldb_key_is_known(const void *data, size_t len)
-{
-	static const unsigned char spaces[] = {KEY_CELL, KEY_GARBAGE, KEY_META, KEY_EXTENT,
-					       KEY_DROP};
-
-	return len > 0 && memchr(spaces, *(const unsigned char *)data, sizeof(spaces));
-}
-
 bool ldb_key_is_cell(const void *data, size_t len)
 {
 	return len > 0 && *(const unsigned char *)data == KEY_CELL;

@@ -17,6 +17,10 @@
 #define LDB_ROW_BOUND	    (WCS_ROW_KEY_MAX + 1)
 #define LDB_QUALIFIER_BOUND (WCS_QUALIFIER_MAX + 1)
 
+/* The highest ids of a table and of a value that leave room for more. */
+#define LDB_TABLE_ID_MAX ((uint32_t)INT32_MAX)
+#define LDB_VALUE_ID_MAX ((uint64_t)INT64_MAX)
+
 #define LDB_KEY_TABLE_LEN 5u /* 'c' and the table's id, with which every cell key begins */
 #define LDB_KEY_TS_LEN	  8u
 #define LDB_KEY_MAX                                                                                \
@@ -89,8 +93,6 @@ extern const struct ldb_id_key ldb_key_next_table, ldb_key_next_value;
 
 /* Whether data starts as the keys of key's key space do; it need not be a valid key of it. */
 bool ldb_key_same_space(const void *data, size_t len, struct ldb_id_key key);
-/* Whether data starts as the keys of any key space do. */
-bool ldb_key_is_known(const void *data, size_t len);
 /* Whether a key of the database is one of a cell. */
 bool ldb_key_is_cell(const void *data, size_t len);
 

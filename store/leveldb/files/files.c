@@ -27,7 +27,7 @@
 
 #include "store/backend.h"
 #include "store/disk/directory.h"
-#include "store/leveldb/encoding/buffer.h"
+#include "store/leveldb/encoding/bytes.h"
 #include "store/leveldb/files/files_private.h"
 #include "store/leveldb/formats/logfile.h"
 
@@ -154,60 +154,96 @@ static int files_torn(struct ldb_files *files, const char *name, uint64_t end)
 	return files->torn ? files->torn(files, name, end) : 0;
 }
 
-static int files_read_log(struct ldb_files *files, struct ldb_logfile *log, const char *name,
+/* A log as it is read. Sequence numbers rise by no more between two batches than there are bytes
+ * lost between them: others behind damage are bytes of a value that look like a batch. */
+struct files_log {
+	struct ldb_logfile log;
+	uint64_t next, end; /* behind the last batch: the next number, and its end */
+	uint64_t batches;
+	bool damaged; /* since the last batch */
+};
+
+/* Gives the changes of a record. *wrong: why it is a fault; NULL: it is none. */
+static int files_record(struct ldb_files *files, struct files_log *at, struct wcs_slice record,
+			const char **wrong)
+{
+	uint64_t next = at->next;
+
+	*wrong = "a record before it is no change";
+	if (!ldb_logfile_is_batch(record))
+		return 0;
+	*wrong = "a record before it has a sequence number that is too high, or was used";
+	if (!ldb_logfile_in_sequence(record, &next) ||
+	    (at->damaged && at->batches > 0 &&
+	     get_le64(record.data) - at->next > at->log.end - at->end))
+		return 0;
+	at->damaged = false;
+	at->next = next;
+	at->end = at->log.end;
+	at->batches++;
+	if (next - 1 <= LDB_NUMBER_MAX)
+		*wrong = NULL;
+	return files->change ? ldb_logfile_changes(record, files->change, files->ctx) : 0;
+}
+
+static int files_read_log(struct ldb_files *files, struct files_log *at, const char *name,
 			  uint64_t number)
 {
-	uint64_t before = 0, damages = 0, first = 0, next = 1;
-	const char *what = NULL, *wrong = "what cannot be read";
+	struct ldb_logfile *log = &at->log;
+	uint64_t before = 0, damages = 0, first = 0;
+	const char *what = NULL, *wrong;
 	struct wcs_slice record;
-	int event;
+	int event, rc;
 
 	while ((event = ldb_logfile_next(log, &record)) != LDB_LOGFILE_END) {
-		int rc = ldb_files_progress(files, log->base + log->at - before);
-
+		rc = ldb_files_progress(files, log->base + log->at - before);
 		before = log->base + log->at;
 		if (rc)
 			return rc;
 		if (event < 0 && event != -EIO)
 			return event;
-		if (event == LDB_LOGFILE_RECORD) {
-			if (!ldb_logfile_is_batch(record))
-				wrong = "a record before it is no change";
-			else if (!ldb_logfile_in_sequence(record, &next))
-				wrong = "a record before it has a sequence number that is too "
-					"high, or was used";
-			else
-				continue;
-		}
+		wrong = event == LDB_LOGFILE_DAMAGE ? log->damage : "what cannot be read";
+		if (event == LDB_LOGFILE_RECORD)
+			rc = files_record(files, at, record, &wrong);
+		if (rc)
+			return rc;
+		if (!wrong)
+			continue;
+		at->damaged |= event == LDB_LOGFILE_DAMAGE;
 		if (damages++ == 0) {
 			first = event == LDB_LOGFILE_DAMAGE ? log->damaged_at : log->end;
-			what = event == LDB_LOGFILE_DAMAGE ? log->damage : wrong;
+			what = wrong;
 		}
 		if (event == -EIO)
 			break;
 	}
 	if (damages == 0)
 		return log->torn ? files_torn(files, name, log->end) : 0;
-	return ldb_files_add(files, LDB_FILE_LOG, number, name, false, "at %" PRIu64 ": %s%s",
-			     first, what, damages > 1 ? ", and more behind it" : "");
+	rc = ldb_files_add(files, LDB_FILE_LOG, number, name, false, "at %" PRIu64 ": %s%s", first,
+			   what, damages > 1 ? ", and more behind it" : "");
+	if (!rc)
+		files->faults[files->fault_count - 1].entries = at->batches;
+	return rc;
 }
 
 int ldb_files_log(struct ldb_files *files, const char *name, uint64_t number)
 {
-	struct ldb_logfile log;
-	int fd, rc;
+	struct files_log at = {.next = 1};
+	int fd, rc = 0;
 
 	files->count++;
 	if (!ldb_file_is_number(number))
-		return ldb_files_add(files, LDB_FILE_LOG, number, name, false,
-				     "LevelDB gives no log this number");
+		rc = ldb_files_add(files, LDB_FILE_LOG, number, name, false,
+				   "LevelDB gives no log this number");
+	if (rc || number == 0)
+		return rc;
 	fd = openat(files->dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return ldb_files_add(files, LDB_FILE_LOG, number, name, false, "%s",
 				     strerror(errno));
-	ldb_logfile_init(&log, fd);
-	rc = files_read_log(files, &log, name, number);
-	free(log.record.data);
+	ldb_logfile_init(&at.log, fd);
+	rc = files_read_log(files, &at, name, number);
+	free(at.log.record.data);
 	close(fd);
 	return rc;
 }

@@ -15,7 +15,9 @@ struct ldb_files_fault {
 	uint64_t number;
 	char name[LDB_FILE_NAME_MAX];
 	bool missing;
-	bool another; /* a table, but not the one that the MANIFEST describes */
+	bool another;	  /* a table, but not the one that the MANIFEST describes */
+	bool lost;	  /* entries of the table cannot be read */
+	uint64_t entries; /* that can be read */
 	char what[192];
 };
 
@@ -23,10 +25,14 @@ struct ldb_files_fault {
 struct ldb_files_table {
 	uint64_t number; /* of its name */
 	uint64_t size;
+	uint64_t entries;
+	uint64_t bytes;	   /* of the blocks */
 	uint64_t sequence; /* the highest one */
 	uint64_t damages;  /* blocks that cannot be read */
 	uint64_t damaged_at;
-	const char *damage;		     /* of the first of them */
+	const char *damage; /* of the first of them */
+	bool lost;	    /* entries cannot be read */
+	bool foreign;	    /* it is none of the tables that the MANIFEST describes */
 	struct ldb_buffer smallest, largest; /* internal keys that can be read; empty: none can */
 };
 
@@ -42,10 +48,16 @@ struct ldb_files {
 	uint64_t unlisted; /* tables and logs that are not in use by the MANIFEST */
 	size_t fault_count, fault_room;
 	struct ldb_files_fault *faults;
-	/* Called now and then; a result other than 0 ends the check, which returns it. */
+	/* Each may be NULL. A result other than 0 ends the check, which returns it. */
 	int (*progress)(void *ctx, uint64_t done, uint64_t total);
 	/* A log or the MANIFEST is torn behind `end` (logfile.h), which is no fault. */
 	int (*torn)(struct ldb_files *files, const char *name, uint64_t end);
+	/* A change in a log, in the order of the log. tag: as of an internal key. */
+	int (*change)(void *ctx, uint64_t tag, struct wcs_slice key, struct wcs_slice value);
+	/* Entries of a table between two internal keys cannot be read. An empty one: not known. */
+	int (*lost)(void *ctx, uint64_t number, struct wcs_slice from, struct wcs_slice to);
+	/* A table was read; it may take the keys. */
+	int (*table)(void *ctx, struct ldb_files_table *found);
 	void *ctx;
 };
 
@@ -69,17 +81,10 @@ int ldb_files_each(const struct ldb_files *files,
 		   int (*each)(void *ctx, const char *name, enum ldb_file_kind kind,
 			       uint64_t number),
 		   void *ctx);
+/* Reads all tables and logs that there are; notes no faults. */
+int ldb_files_all(struct ldb_files *files);
 /* Opens a table; -1: errno. */
 int ldb_files_open_table(const struct ldb_files *files, uint64_t number, uint64_t *size);
-/* Reads the first found->size bytes of an open table. The caller frees the keys. */
-int ldb_files_read_table(struct ldb_files *files, int fd, struct ldb_files_table *found);
-
-/* Is it whole, and the table that the MANIFEST describes? */
-bool ldb_files_is(const struct ldb_files_table *found, const struct ldb_manifest_table *known);
-/* Is it another than the MANIFEST describes: whole and not that one, or damaged with a key outside
- * of that one's range? */
-bool ldb_files_is_another(const struct ldb_files_table *found,
-			  const struct ldb_manifest_table *known);
 
 /* Before LevelDB opens the directory: cuts torn files, keeps what it cuts beside, and logs that.
  * -EIO: a file is damaged; fault names it. */

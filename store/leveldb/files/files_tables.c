@@ -25,56 +25,75 @@
 
 /* ---- Reading ----------------------------------------------------------------------------- */
 
-struct tables_visit {
-	struct ldb_files *files;
-	struct ldb_files_table *found;
-	int rc;
-};
-
 static void tables_damaged(void *ctx, uint64_t offset, const char *what)
 {
-	struct ldb_files_table *found = ((struct tables_visit *)ctx)->found;
+	struct ldb_files_table *found = ctx;
 
+	found->lost = true; /* since the last entry */
 	if (found->damages++ > 0)
 		return;
 	found->damaged_at = offset;
 	found->damage = what;
 }
 
-static int tables_entry(void *ctx, struct wcs_slice key, struct wcs_slice value)
+/* Tells that entries between the last key and this one cannot be read. */
+static int tables_lose(struct ldb_files *files, const struct ldb_files_table *found,
+		       const struct ldb_manifest_table *known, struct wcs_slice to)
 {
-	struct tables_visit *visit = ctx;
-	struct ldb_files_table *found = visit->found;
-	uint64_t sequence = ldb_internal_tag(key) >> 8;
+	struct wcs_slice from = ldb_buffer_slice(&found->largest);
 
-	(void)value;
+	if (from.len == 0 && known)
+		from = known->smallest;
+	return files->lost ? files->lost(files->ctx, found->number, from, to) : 0;
+}
+
+static int tables_entry(struct ldb_files_table *found, struct wcs_slice key)
+{
+	uint64_t sequence = ldb_internal_tag(key) >> 8;
+	int rc = 0;
+
+	found->entries++;
 	if (sequence > found->sequence)
 		found->sequence = sequence;
 	if (found->smallest.len == 0)
-		visit->rc = ldb_buffer_set(&found->smallest, key);
-	if (!visit->rc)
-		visit->rc = ldb_buffer_set(&found->largest, key);
-	return visit->rc != 0;
+		rc = ldb_buffer_set(&found->smallest, key);
+	return rc ? rc : ldb_buffer_set(&found->largest, key);
 }
 
-static int tables_progress(void *ctx, uint64_t bytes)
+/* Reads the first found->size bytes of an open table. */
+static int tables_read(struct ldb_files *files, struct ldb_tablefile *table,
+		       struct ldb_files_table *found, const struct ldb_manifest_table *known)
 {
-	struct tables_visit *visit = ctx;
+	uint64_t before = 0;
+	bool lost = false;
+	int more = 1, rc = ldb_tablefile_open(table);
 
-	visit->rc = ldb_files_progress(visit->files, bytes);
-	return visit->rc != 0;
-}
+	while (!rc && (more = ldb_tablefile_next(table)) == 1) {
+		struct wcs_slice key = table->data.key;
 
-int ldb_files_read_table(struct ldb_files *files, int fd, struct ldb_files_table *found)
-{
-	struct tables_visit ctx = {.files = files, .found = found};
-	struct ldb_tablefile_visit visit = {.damaged = tables_damaged,
-					    .entry = tables_entry,
-					    .progress = tables_progress,
-					    .ctx = &ctx};
-	int rc = ldb_tablefile_visit(fd, found->size, &visit);
-
-	return rc < 0 ? rc : ctx.rc;
+		if (found->entries == 0 && known)
+			found->lost = ldb_internal_compare(known->smallest, key) != 0;
+		lost |= found->lost;
+		if (found->lost)
+			rc = tables_lose(files, found, known, key);
+		found->lost = false;
+		if (!rc)
+			rc = tables_entry(found, key);
+		if (!rc && table->bytes != before)
+			rc = ldb_files_progress(files, table->bytes - before);
+		before = table->bytes;
+	}
+	if (rc || more < 0)
+		return rc ? rc : more;
+	if (known ? found->entries == 0 || wcs_slice_compare(known->largest,
+							     ldb_buffer_slice(&found->largest)) != 0
+		  : found->damages > 0) {
+		lost = true;
+		rc = tables_lose(files, found, known,
+				 known ? known->largest : (struct wcs_slice){NULL, 0});
+	}
+	found->lost = lost;
+	return rc;
 }
 
 int ldb_files_open_table(const struct ldb_files *files, uint64_t number, uint64_t *size)
@@ -96,36 +115,42 @@ int ldb_files_open_table(const struct ldb_files *files, uint64_t number, uint64_
 	return fd;
 }
 
-bool ldb_files_is(const struct ldb_files_table *found, const struct ldb_manifest_table *known)
+static bool tables_is(const struct ldb_files_table *found, const struct ldb_manifest_table *known)
 {
 	return found->damages == 0 && found->size == known->size &&
 	       wcs_slice_compare(ldb_buffer_slice(&found->smallest), known->smallest) == 0 &&
 	       wcs_slice_compare(ldb_buffer_slice(&found->largest), known->largest) == 0;
 }
 
-bool ldb_files_is_another(const struct ldb_files_table *found,
-			  const struct ldb_manifest_table *known)
+/* Is it another than the MANIFEST describes: whole and not that one, or damaged with a key outside
+ * of that one's range? */
+static bool tables_is_another(const struct ldb_files_table *found,
+			      const struct ldb_manifest_table *known)
 {
 	struct wcs_slice smallest = ldb_buffer_slice(&found->smallest);
 	struct wcs_slice largest = ldb_buffer_slice(&found->largest);
 
 	if (found->damages == 0)
-		return !ldb_files_is(found, known);
+		return !tables_is(found, known);
 	return smallest.len > 0 && (ldb_internal_compare(smallest, known->smallest) < 0 ||
 				    ldb_internal_compare(largest, known->largest) > 0);
 }
 
 /* Adds the fault of a table that was read, if it has one. */
-static int tables_judge(struct ldb_files *files, const struct ldb_files_table *found,
+static int tables_judge(struct ldb_files *files, struct ldb_files_table *found,
 			const struct ldb_manifest_table *known)
 {
 	char name[LDB_FILE_NAME_MAX], what[128];
-	bool damaged = found->damages > 0;
-	bool another = known && ldb_files_is_another(found, known);
+	bool damaged = found->damages > 0, high = found->sequence > LDB_NUMBER_MAX;
+	bool another = known && tables_is_another(found, known);
+	struct ldb_files_fault *fault;
 	size_t len = 0;
 	int rc;
 
-	if (!damaged && !another)
+	found->foreign = another;
+	for (size_t i = 0; found->foreign && i < files->manifest.count; i++)
+		found->foreign = !tables_is(found, &files->manifest.tables[i]);
+	if (!damaged && !another && !high)
 		return 0;
 	if (another)
 		len = (size_t)snprintf(what, sizeof(what),
@@ -138,14 +163,19 @@ static int tables_judge(struct ldb_files *files, const struct ldb_files_table *f
 		snprintf(what + len, sizeof(what) - len, "at %" PRIu64 ": %s%s", found->damaged_at,
 			 found->damage, found->damages > 1 ? ", and more behind it" : "");
 	else
-		snprintf(what + len, sizeof(what) - len, "it has other keys");
+		snprintf(what + len, sizeof(what) - len, "%s",
+			 another ? "it has other keys"
+				 : "it has a sequence number that leaves no room for more");
 	ldb_file_name(name, LDB_FILE_TABLE, found->number);
 	rc = ldb_files_add(files, LDB_FILE_TABLE, found->number, name, false, "%s", what);
-	if (!rc && another) {
-		files->faults[files->fault_count - 1].another = true;
-		files->whole = false;
-	}
-	return rc;
+	if (rc)
+		return rc;
+	fault = &files->faults[files->fault_count - 1];
+	fault->another = another;
+	fault->entries = found->entries;
+	fault->lost = found->lost;
+	files->whole &= !another;
+	return 0;
 }
 
 /* ---- Checking ---------------------------------------------------------------------------- */
@@ -155,18 +185,30 @@ static int tables_check(struct ldb_files *files, uint64_t number,
 			const struct ldb_manifest_table *known)
 {
 	struct ldb_files_table found = {.number = number};
+	struct ldb_tablefile *table = calloc(1, sizeof(*table));
 	char name[LDB_FILE_NAME_MAX];
-	int fd = ldb_files_open_table(files, number, &found.size), rc;
+	int fd = table ? ldb_files_open_table(files, number, &found.size) : -1, rc;
 
 	files->count++;
 	ldb_file_name(name, LDB_FILE_TABLE, number);
-	if (fd < 0)
+	if (!table)
+		return -ENOMEM;
+	if (fd < 0) {
+		free(table);
 		return ldb_files_add(files, LDB_FILE_TABLE, number, name, errno == ENOENT, "%s",
 				     errno == ENOENT ? "it is missing" : strerror(errno));
-	rc = ldb_files_read_table(files, fd, &found);
+	}
+	*table = (struct ldb_tablefile){
+		.fd = fd, .size = found.size, .damaged = tables_damaged, .ctx = &found};
+	rc = tables_read(files, table, &found, files->whole ? known : NULL);
+	found.bytes = table->bytes;
+	ldb_tablefile_close(table);
+	free(table);
 	close(fd);
 	if (!rc)
 		rc = tables_judge(files, &found, known);
+	if (!rc && files->table)
+		rc = files->table(files->ctx, &found);
 	free(found.smallest.data);
 	free(found.largest.data);
 	return rc;
@@ -208,6 +250,26 @@ int ldb_files_tables(struct ldb_files *files, const char *spaces)
 		if (!spaces || tables_concerns(files, table, spaces))
 			rc = tables_check(files, table->number, table);
 	}
+	return rc;
+}
+
+static int tables_any_file(void *ctx, const char *name, enum ldb_file_kind kind, uint64_t number)
+{
+	struct ldb_files *files = ctx;
+
+	if (kind == LDB_FILE_LOG)
+		return ldb_files_log(files, name, number);
+	return kind == LDB_FILE_TABLE
+		       ? tables_check(files, number, ldb_manifest_find(&files->manifest, number))
+		       : 0;
+}
+
+int ldb_files_all(struct ldb_files *files)
+{
+	size_t faults = files->fault_count;
+	int rc = ldb_files_each(files, tables_any_file, files);
+
+	files->fault_count = faults;
 	return rc;
 }
 

@@ -47,6 +47,13 @@ bool ldb_file_owns(const char *name)
 	       file_number(name, ".sst", &number) || file_number(name, ".dbtmp", &number);
 }
 
+bool ldb_file_is_fixed(const char *name)
+{
+	uint64_t number;
+
+	return ldb_file_parse(name, &number) == LDB_FILE_TABLE;
+}
+
 void ldb_file_name(char name[LDB_FILE_NAME_MAX], enum ldb_file_kind kind, uint64_t number)
 {
 	if (kind == LDB_FILE_MANIFEST)

@@ -8,13 +8,10 @@
 #include <stdint.h>
 
 #define LDB_FILE_NAME_MAX 32u /* bytes of a file's name, with its NUL */
-/* The highest file number and the highest sequence number. LevelDB continues from the highest that
- * it reads, and aborts above 2^56 - 1. */
-#define LDB_NUMBER_MAX (UINT64_C(1) << 55)
-
-/* Files that are being written; LevelDB removes both when it opens the directory. */
-#define LDB_FILE_TEMPORARY	 "000000.dbtmp"
-#define LDB_FILE_TEMPORARY_TABLE "000001.dbtmp"
+/* The highest file number and the highest sequence number that leave room for more. LevelDB
+ * continues from the highest that it reads, and aborts above LDB_SEQUENCE_MAX. */
+#define LDB_NUMBER_MAX	 ((UINT64_C(1) << 54) - 1)
+#define LDB_SEQUENCE_MAX ((UINT64_C(1) << 56) - 1)
 
 /* Files of the engine's own: compaction/space.c. */
 #define LDB_FILE_DEAD	  "DEAD"
@@ -32,6 +29,8 @@ enum ldb_file_kind {
 enum ldb_file_kind ldb_file_parse(const char *name, uint64_t *number);
 /* Does LevelDB or the engine create files of that name, of any kind? */
 bool ldb_file_owns(const char *name);
+/* Does a file of that name never change once LevelDB has made it? */
+bool ldb_file_is_fixed(const char *name);
 /* Can a log or table have this number? LevelDB aborts at any other. */
 static inline bool ldb_file_is_number(uint64_t number)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads and writes LevelDB's log format. A record is written in pieces:
+ * Reads LevelDB's log format, and truncates a torn file. A record is written in pieces:
  *
  *   crc(4) length(2) type(1) bytes        little-endian; type 1: a whole record, 2: its first
  * piece, 3: one between, 4: its last piece
@@ -210,7 +210,7 @@ int ldb_logfile_next(struct ldb_logfile *log, struct wcs_slice *record)
 	return event;
 }
 
-/* ---- Writing ----------------------------------------------------------------------------- */
+/* ---- Torn files -------------------------------------------------------------------------- */
 
 int ldb_logfile_cut(int dir, const char *name, uint64_t end, uint64_t *kept)
 {
@@ -239,38 +239,5 @@ int ldb_logfile_cut(int dir, const char *name, uint64_t end, uint64_t *kept)
 		close(fd);
 	if (!rc)
 		*kept = zeros - end;
-	return rc;
-}
-
-int ldb_logfile_append(int fd, uint64_t *at, const void *data, size_t len)
-{
-	static const unsigned char zeros[LDB_LOGFILE_HEAD];
-	unsigned char piece[LDB_LOGFILE_BLOCK];
-	const unsigned char *from = data;
-	bool first = true, last;
-	int rc = 0;
-
-	do {
-		size_t left = LDB_LOGFILE_BLOCK - (size_t)(*at % LDB_LOGFILE_BLOCK), some;
-
-		if (left < LDB_LOGFILE_HEAD) {
-			rc = ldb_file_write(fd, zeros, left, at);
-			left = LDB_LOGFILE_BLOCK;
-		}
-		some = len < left - LDB_LOGFILE_HEAD ? len : left - LDB_LOGFILE_HEAD;
-		last = some == len;
-		piece[4] = (unsigned char)some;
-		piece[5] = (unsigned char)(some >> 8);
-		piece[6] = first ? (last ? LDB_LOGFILE_FULL : LDB_LOGFILE_FIRST)
-				 : (last ? LDB_LOGFILE_LAST : LDB_LOGFILE_MIDDLE);
-		if (some > 0)
-			memcpy(piece + LDB_LOGFILE_HEAD, from, some);
-		put_le32(piece, ldb_logfile_crc(piece, some));
-		if (!rc)
-			rc = ldb_file_write(fd, piece, LDB_LOGFILE_HEAD + some, at);
-		from += some;
-		len -= some;
-		first = false;
-	} while (!rc && !last);
 	return rc;
 }

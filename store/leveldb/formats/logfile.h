@@ -42,15 +42,18 @@ int ldb_logfile_next(struct ldb_logfile *log, struct wcs_slice *record);
 
 /* Is a log's record exactly a batch? */
 bool ldb_logfile_is_batch(struct wcs_slice record);
-/* Are a batch's sequence numbers at least *next, and none too high? Then *next becomes the one
- * behind them. LevelDB aborts if one is too high, or a key has the same one twice. */
+/* Are a batch's sequence numbers at least *next, and such as LevelDB can have? Then *next becomes
+ * the one behind them. LevelDB aborts if a key has the same one twice. */
 bool ldb_logfile_in_sequence(struct wcs_slice batch, uint64_t *next);
+/* Calls each for the changes of a batch, until one returns another number than 0; returns that. */
+int ldb_logfile_changes(struct wcs_slice batch,
+			int (*each)(void *ctx, uint64_t tag, struct wcs_slice key,
+				    struct wcs_slice value),
+			void *ctx);
 
 /* Truncates a torn file at end, behind its last whole record, durably. First it copies the bytes
  * there up to the last one that is not zero to the file DIRECTORY_TORN NAME "-" END beside the
  * directory: *kept bytes; 0: there is no such file. -ENOSPC, -EIO. */
 int ldb_logfile_cut(int dir, const char *name, uint64_t end, uint64_t *kept);
-/* Appends a record at *at, the length of the file, and advances *at. -ENOSPC, -EIO. */
-int ldb_logfile_append(int fd, uint64_t *at, const void *data, size_t len);
 
 #endif

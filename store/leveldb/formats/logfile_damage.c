@@ -87,10 +87,30 @@ bool ldb_logfile_in_sequence(struct wcs_slice batch, uint64_t *next)
 	uint64_t sequence = get_le64(batch.data);
 	uint32_t count = get_le32((const unsigned char *)batch.data + 8);
 
-	if (sequence < *next || sequence > LDB_NUMBER_MAX - count)
+	if (sequence < *next || sequence > LDB_SEQUENCE_MAX - count)
 		return false;
 	*next = sequence + count;
 	return true;
+}
+
+int ldb_logfile_changes(struct wcs_slice batch,
+			int (*each)(void *ctx, uint64_t tag, struct wcs_slice key,
+				    struct wcs_slice value),
+			void *ctx)
+{
+	struct ldb_rest rest = {batch.data, batch.len}, key, value = {NULL, 0};
+	uint64_t sequence = get_le64(ldb_rest_take(&rest, DAMAGE_BATCH_HEAD));
+	int rc = 0;
+
+	for (; !rc && rest.len > 0; sequence++) {
+		unsigned char type = *ldb_rest_take(&rest, 1);
+
+		if (!ldb_rest_text(&rest, &key) || (type && !ldb_rest_text(&rest, &value)))
+			return 0;
+		rc = each(ctx, sequence << 8 | type, (struct wcs_slice){key.data, key.len},
+			  (struct wcs_slice){value.data, type ? value.len : 0});
+	}
+	return rc;
 }
 
 /* ---- Pieces ------------------------------------------------------------------------------ */
@@ -184,7 +204,7 @@ bool ldb_logfile_is_cut(const struct ldb_logfile *log, size_t have)
 }
 
 /* Tries the length, then the checksum, then searches a whole piece. One that is found in a value
- * has sequence numbers by which fsck_salvage.c rejects it. */
+ * has sequence numbers by which files.c rejects it. */
 size_t ldb_logfile_behind(const struct ldb_logfile *log)
 {
 	size_t at = log->at + LDB_LOGFILE_HEAD + ldb_logfile_len(log->block + log->at);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads and writes a MANIFEST: a log of edits, which together are the state of the database. One
- * that is written has an edit with all numbers, and one for each table.
+ * Reads a MANIFEST: a log of edits, which together are the state of the database.
  *
  *   01 comparator        02 number of the log       03 number of the next file
  *   04 last sequence     05 level key               06 level number        a table that goes
@@ -89,7 +88,7 @@ const struct ldb_manifest_table *ldb_manifest_find(const struct ldb_manifest *ma
 									     : NULL;
 }
 
-void ldb_manifest_delete(struct ldb_manifest *manifest, uint64_t number, unsigned int level)
+static void manifest_delete(struct ldb_manifest *manifest, uint64_t number, unsigned int level)
 {
 	size_t at = manifest_at(manifest, number, level);
 	struct ldb_manifest_table *table;
@@ -104,7 +103,7 @@ void ldb_manifest_delete(struct ldb_manifest *manifest, uint64_t number, unsigne
 	memmove(table, table + 1, (manifest->count - at) * sizeof(*table));
 }
 
-int ldb_manifest_add(struct ldb_manifest *manifest, const struct ldb_manifest_table *table)
+static int manifest_add(struct ldb_manifest *manifest, const struct ldb_manifest_table *table)
 {
 	size_t at = manifest_at(manifest, table->number, table->level);
 	struct ldb_manifest_table made = *table;
@@ -161,7 +160,7 @@ static int manifest_check_numbers(const struct ldb_manifest *manifest, struct wc
 	return 0;
 }
 
-int ldb_manifest_check(const struct ldb_manifest *manifest, struct wcs_fault *fault)
+static int manifest_check(const struct ldb_manifest *manifest, struct wcs_fault *fault)
 {
 	const struct ldb_manifest_table **sorted;
 	char names[2][LDB_FILE_NAME_MAX];
@@ -243,14 +242,14 @@ static int manifest_item(struct ldb_manifest *manifest, struct ldb_rest *rest)
 	case LDB_EDIT_DELETED:
 		if (!manifest_level(rest, &table.level) || !ldb_rest_varint(rest, &table.number))
 			return -EIO;
-		ldb_manifest_delete(manifest, table.number, table.level);
+		manifest_delete(manifest, table.number, table.level);
 		return 0;
 	case LDB_EDIT_NEW:
 		if (!manifest_level(rest, &table.level) || !ldb_rest_varint(rest, &table.number) ||
 		    !ldb_rest_varint(rest, &table.size) || !manifest_key(rest, &table.smallest) ||
 		    !manifest_key(rest, &table.largest))
 			return -EIO;
-		return ldb_manifest_add(manifest, &table);
+		return manifest_add(manifest, &table);
 	default:
 		return -EIO;
 	}
@@ -301,119 +300,10 @@ int ldb_manifest_read(int dir, const char *name, struct ldb_manifest *manifest,
 	free(log.record.data);
 	close(fd);
 	if (!rc)
-		rc = ldb_manifest_check(&made, fault);
+		rc = manifest_check(&made, fault);
 	if (rc)
 		ldb_manifest_free(&made);
 	else
 		*manifest = made;
-	return rc;
-}
-
-/* ---- Writing ------------------------------------------------------------------------------- */
-
-static int manifest_put(struct ldb_buffer *edit, const uint64_t *numbers, size_t count)
-{
-	unsigned char bytes[10];
-	int rc = 0;
-
-	for (size_t i = 0; !rc && i < count; i++)
-		rc = ldb_buffer_append(edit, bytes, ldb_put_varint(bytes, numbers[i]));
-	return rc;
-}
-
-static int manifest_put_key(struct ldb_buffer *edit, struct wcs_slice key)
-{
-	int rc = manifest_put(edit, (const uint64_t[]){key.len}, 1);
-
-	return rc ? rc : ldb_buffer_append(edit, key.data, key.len);
-}
-
-static int manifest_put_table(struct ldb_buffer *edit, const struct ldb_manifest_table *table)
-{
-	const uint64_t numbers[] = {LDB_EDIT_NEW, table->level, table->number, table->size};
-	int rc;
-
-	edit->len = 0;
-	rc = manifest_put(edit, numbers, sizeof(numbers) / sizeof(numbers[0]));
-	if (!rc)
-		rc = manifest_put_key(edit, table->smallest);
-	return rc ? rc : manifest_put_key(edit, table->largest);
-}
-
-int ldb_manifest_write(int dir, const struct ldb_manifest *manifest)
-{
-	static const struct wcs_slice comparator = {LDB_MANIFEST_COMPARATOR,
-						    sizeof(LDB_MANIFEST_COMPARATOR) - 1};
-	const uint64_t numbers[] = {LDB_EDIT_LOG,	   manifest->log_number,
-				    LDB_EDIT_PREVIOUS_LOG, manifest->previous_log,
-				    LDB_EDIT_NEXT_FILE,	   manifest->next_file,
-				    LDB_EDIT_SEQUENCE,	   manifest->sequence};
-	struct ldb_buffer edit = {0};
-	uint64_t at = 0;
-	int fd, rc = ldb_manifest_check(manifest, NULL);
-
-	if (rc)
-		return rc;
-	fd = openat(dir, manifest->name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
-		    0600);
-	if (fd < 0)
-		return ldb_file_errno();
-	rc = manifest_put(&edit, (const uint64_t[]){LDB_EDIT_COMPARATOR}, 1);
-	if (!rc)
-		rc = manifest_put_key(&edit, comparator);
-	if (!rc)
-		rc = manifest_put(&edit, numbers, sizeof(numbers) / sizeof(numbers[0]));
-	if (!rc)
-		rc = ldb_logfile_append(fd, &at, edit.data, edit.len);
-	for (size_t i = 0; !rc && i < manifest->count; i++) {
-		rc = manifest_put_table(&edit, &manifest->tables[i]);
-		if (!rc)
-			rc = ldb_logfile_append(fd, &at, edit.data, edit.len);
-	}
-	if (!rc && (fsync(fd) || fsync(dir)))
-		rc = -EIO;
-	if (rc) /* a part of one could be taken for the newest */
-		unlinkat(dir, manifest->name, 0);
-	free(edit.data);
-	close(fd);
-	return rc;
-}
-
-int ldb_manifest_set_current(int dir, const char *name)
-{
-	char text[LDB_FILE_NAME_MAX + 1];
-
-	snprintf(text, sizeof(text), "%s\n", name);
-	return ldb_file_replace(dir, LDB_FILE_TEMPORARY, "CURRENT", text, strlen(text));
-}
-
-int ldb_manifest_replace(int dir, struct ldb_manifest *manifest, uint64_t number,
-			 const struct ldb_manifest_table *by)
-{
-	unsigned int level = ldb_manifest_find(manifest, number)->level;
-	char old[LDB_FILE_NAME_MAX];
-	uint64_t old_number = 0;
-	int rc = 0;
-
-	ldb_manifest_delete(manifest, number, level);
-	if (by) {
-		struct ldb_manifest_table made = *by;
-
-		made.level = level;
-		if (manifest->next_file <= by->number)
-			manifest->next_file = by->number + 1;
-		rc = ldb_manifest_add(manifest, &made);
-	}
-	strcpy(old, manifest->name);
-	ldb_file_parse(old, &old_number);
-	if (manifest->next_file <= old_number)
-		manifest->next_file = old_number + 1;
-	ldb_file_name(manifest->name, LDB_FILE_MANIFEST, manifest->next_file++);
-	if (!rc)
-		rc = ldb_manifest_write(dir, manifest);
-	if (!rc)
-		rc = ldb_manifest_set_current(dir, manifest->name);
-	if (!rc)
-		unlinkat(dir, old, 0);
 	return rc;
 }

@@ -46,8 +46,9 @@ enum ldb_manifest_tag {
 /* Reads CURRENT. dir: of LevelDB's files. -EIO: it is missing, or names no MANIFEST that exists;
  * fault says which. */
 int ldb_manifest_current(int dir, char name[LDB_FILE_NAME_MAX], struct wcs_fault *fault);
-/* Reads the MANIFEST of that name. -EIO: it is missing or damaged, or LevelDB would abort on it, as
- * ldb_manifest_check says; fault says which. -ENOMEM. The caller frees what is in *manifest. */
+/* Reads the MANIFEST of that name. -EIO: it is missing or damaged, or LevelDB would abort on it,
+ * since tables overlap on a level above 0 or a number is too high; fault says which. -ENOMEM. The
+ * caller frees what is in *manifest. */
 int ldb_manifest_read(int dir, const char *name, struct ldb_manifest *manifest,
 		      struct wcs_fault *fault);
 void ldb_manifest_free(struct ldb_manifest *manifest);
@@ -59,25 +60,5 @@ static inline bool ldb_manifest_log_used(const struct ldb_manifest *manifest, ui
 {
 	return number >= manifest->log_number || number == manifest->previous_log;
 }
-
-/* Adds a table, of which it copies the keys. -ENOMEM. */
-int ldb_manifest_add(struct ldb_manifest *manifest, const struct ldb_manifest_table *table);
-/* Removes the table, if it is on that level. */
-void ldb_manifest_delete(struct ldb_manifest *manifest, uint64_t number, unsigned int level);
-/* -EIO: LevelDB would abort, since a number is too high, or tables overlap on a level above 0;
- * fault says which. -ENOMEM. */
-int ldb_manifest_check(const struct ldb_manifest *manifest, struct wcs_fault *fault);
-
-/* Writes a MANIFEST of the manifest's name durably; CURRENT does not name it yet. -EIO, also where
- * ldb_manifest_check fails; nothing is written then. -ENOSPC, -ENOMEM. */
-int ldb_manifest_write(int dir, const struct ldb_manifest *manifest);
-/* Makes CURRENT name that MANIFEST, durably. -ENOSPC, -EIO. */
-int ldb_manifest_set_current(int dir, const char *name);
-/* Puts the table `by` on the level of table `number`, in its place, or removes that one (NULL), and
- * writes a new MANIFEST, which CURRENT names then. `by` may have the same number; its keys are not
- * the manifest's. Errors as of ldb_manifest_write; the files are as they were, the manifest is not.
- */
-int ldb_manifest_replace(int dir, struct ldb_manifest *manifest, uint64_t number,
-			 const struct ldb_manifest_table *by);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads tables, and writes them uncompressed and without a filter; LevelDB's next compaction adds
- * both.
+ * Reads tables, block by block.
  *
  *   data block… filter block  metaindex block  index block  footer(48)
  *
@@ -19,17 +18,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <snappy-c.h>
 
 #include "store/disk/crc.h"
-#include "store/leveldb/encoding/buffer.h"
-#include "store/leveldb/formats/block.h"
 #include "store/leveldb/formats/file.h"
 
 #define TABLEFILE_SEARCH (1u << 20) /* bytes in which the end of a block is searched */
-#define WRITER_BLOCK	 4096u	    /* bytes of a block that is written, about */
 #define TABLEFILE_RATIO	 64u	    /* Snappy decodes 3 bytes to 64 at most */
 
 enum { TABLEFILE_DELETE = 0, TABLEFILE_VALUE = 1 }; /* types of internal keys */
@@ -38,30 +33,17 @@ struct tablefile_handle {
 	uint64_t offset, size;
 };
 
-struct tablefile {
-	int fd;
-	uint64_t size;
-	const struct ldb_tablefile_visit *visit;
-	uint64_t behind;		 /* the end of the last data block of the index */
-	struct ldb_buffer stored, plain; /* a block as it is stored; decoded */
-	struct ldb_buffer index;
-	struct ldb_block block;	 /* iterates over plain */
-	struct ldb_buffer last;	 /* key of the last entry given */
-	struct ldb_buffer bound; /* key of the block before, in the index */
-	bool passed;		 /* the block starts before bound */
-};
-
 /* ---- Blocks ------------------------------------------------------------------------------ */
 
-static int tablefile_damaged(struct tablefile *table, uint64_t offset, const char *what)
+static int tablefile_damaged(struct ldb_tablefile *table, uint64_t offset, const char *what)
 {
-	if (table->visit->damaged)
-		table->visit->damaged(table->visit->ctx, offset, what);
+	if (table->damaged)
+		table->damaged(table->ctx, offset, what);
 	return -EIO;
 }
 
 /* -EIO: the file ends before that. */
-static int tablefile_pread(struct tablefile *table, void *to, size_t len, uint64_t offset)
+static int tablefile_pread(struct ldb_tablefile *table, void *to, size_t len, uint64_t offset)
 {
 	size_t got;
 	int rc = ldb_file_read(table->fd, to, len, offset, &got);
@@ -71,7 +53,7 @@ static int tablefile_pread(struct tablefile *table, void *to, size_t len, uint64
 
 /* Decodes the block in stored: len bytes and the type. The length that Snappy claims is checked
  * before memory is allocated for it. */
-static int tablefile_decode(struct tablefile *table, size_t len, struct ldb_buffer *to)
+static int tablefile_decode(struct ldb_tablefile *table, size_t len, struct ldb_buffer *to)
 {
 	const char *stored = (const char *)table->stored.data;
 	bool coded = stored[len] == LDB_TABLEFILE_SNAPPY;
@@ -94,7 +76,7 @@ static int tablefile_decode(struct tablefile *table, size_t len, struct ldb_buff
 }
 
 /* Reads a block into `to`. -EIO: it is damaged, which the visit was told. */
-static int tablefile_read(struct tablefile *table, const struct tablefile_handle *handle,
+static int tablefile_read(struct ldb_tablefile *table, const struct tablefile_handle *handle,
 			  struct ldb_buffer *to)
 {
 	size_t len = (size_t)handle->size;
@@ -106,6 +88,7 @@ static int tablefile_read(struct tablefile *table, const struct tablefile_handle
 					 "a block that reaches beyond the end");
 	if (handle->size > LDB_BLOCK_MAX)
 		return tablefile_damaged(table, handle->offset, "a block that is too large");
+	table->bytes += len + LDB_TABLEFILE_TRAILER;
 	rc = ldb_buffer_room(&table->stored, len + LDB_TABLEFILE_TRAILER);
 	if (rc)
 		return rc;
@@ -127,18 +110,17 @@ static bool tablefile_precedes(struct wcs_slice key, const struct ldb_buffer *la
 	return last->len > 0 && ldb_internal_compare(ldb_buffer_slice(last), key) >= 0;
 }
 
-/* -EIO: the entries in plain are not in order, or not behind those of the block before. */
-static int tablefile_check_block(struct tablefile *table)
+/* Makes the entries in plain the next ones. -EIO: they are not in order, or not behind those of the
+ * block before. */
+static int tablefile_load(struct ldb_tablefile *table)
 {
-	struct ldb_block *block = &table->block;
+	struct ldb_block *block = &table->data;
 	int rc = ldb_block_open(block, table->plain.data, table->plain.len);
 	bool first = true;
 
 	table->passed = false;
-	while (rc == 0 && (rc = ldb_block_next(block)) == 1) {
-		uint64_t tag = ldb_internal_tag(block->key);
-
-		rc = (tag & 0xff) > TABLEFILE_VALUE || tag >> 8 > LDB_NUMBER_MAX ||
+	while (rc == 0 && !table->good && (rc = ldb_block_next(block)) == 1) {
+		rc = (ldb_internal_tag(block->key) & 0xff) > TABLEFILE_VALUE ||
 				     (first && tablefile_precedes(block->key, &table->last))
 			     ? -EIO
 			     : 0;
@@ -149,26 +131,10 @@ static int tablefile_check_block(struct tablefile *table)
 	return rc;
 }
 
-/* Gives the visit the entries in plain, which tablefile_check_block accepted. */
-static int tablefile_give(struct tablefile *table)
+static int tablefile_start(struct ldb_tablefile *table)
 {
-	const struct ldb_tablefile_visit *visit = table->visit;
-	struct ldb_block *block = &table->block;
-	int rc = ldb_block_open(block, table->plain.data, table->plain.len);
-
-	while (!rc && ldb_block_next(block) == 1)
-		if (visit->entry)
-			rc = visit->entry(visit->ctx, block->key, block->value);
-	if (rc || block->key.len == 0) /* a block may have no entry */
-		return rc;
-	return ldb_buffer_set(&table->last, block->key);
-}
-
-static int tablefile_progress(struct tablefile *table, uint64_t bytes)
-{
-	const struct ldb_tablefile_visit *visit = table->visit;
-
-	return visit->progress ? visit->progress(visit->ctx, bytes) : 0;
+	table->loaded = true;
+	return ldb_block_open(&table->data, table->plain.data, table->plain.len);
 }
 
 /* ---- By the index ------------------------------------------------------------------------ */
@@ -179,7 +145,7 @@ static bool tablefile_handle(struct ldb_rest *rest, struct tablefile_handle *han
 }
 
 /* The footer's handles. */
-static int tablefile_footer(struct tablefile *table, struct tablefile_handle *meta,
+static int tablefile_footer(struct ldb_tablefile *table, struct tablefile_handle *meta,
 			    struct tablefile_handle *index)
 {
 	unsigned char footer[LDB_TABLEFILE_FOOTER];
@@ -201,74 +167,88 @@ static int tablefile_footer(struct tablefile *table, struct tablefile_handle *me
 		       : tablefile_damaged(table, offset, "the end of the table is no footer");
 }
 
-/* Checks a filter's checksum. */
-static int tablefile_filter(struct tablefile *table, const struct tablefile_handle *handle,
-			    struct wcs_slice name)
+/* Reads a block of handles, the metaindex or the index. what: the damage if it is none. */
+static int tablefile_handles(struct ldb_tablefile *table, const struct tablefile_handle *at,
+			     const char *what)
 {
-	(void)name;
-	tablefile_read(table, handle, &table->plain);
-	return 0;
-}
-
-/* Reads a data block, or skips a damaged one. bound: its key in the index. */
-static int tablefile_data(struct tablefile *table, const struct tablefile_handle *handle,
-			  struct wcs_slice bound)
-{
-	bool twice = handle->offset < table->behind;
-	int rc = twice ? tablefile_damaged(table, handle->offset, "a block that is named twice")
-		       : tablefile_read(table, handle, &table->plain);
-
-	if (!rc) {
-		rc = tablefile_check_block(table);
-		if (!rc && table->block.key.len > 0 &&
-		    ldb_internal_compare(table->block.key, bound) > 0)
-			rc = -EIO;
-		if (rc == -EIO)
-			tablefile_damaged(table, handle->offset,
-					  "a block whose keys are not in order");
-	}
-	if (!rc && table->passed)
-		tablefile_damaged(table, handle->offset, "a block that its index passes");
-	if (!rc)
-		rc = tablefile_give(table);
-	if (!rc)
-		rc = ldb_buffer_set(&table->bound, bound);
-	if (handle->size < table->size && handle->offset < table->size - handle->size &&
-	    table->behind < handle->offset + handle->size + LDB_TABLEFILE_TRAILER)
-		table->behind = handle->offset + handle->size + LDB_TABLEFILE_TRAILER;
-	return rc && rc != -EIO ? rc
-				: tablefile_progress(table, handle->size + LDB_TABLEFILE_TRAILER);
-}
-
-/* Reads the metaindex or the index, and calls each for its handles. what: the damage if it is
- * none. */
-static int
-tablefile_handles(struct tablefile *table, const struct tablefile_handle *at, const char *what,
-		  int (*each)(struct tablefile *table, const struct tablefile_handle *handle,
-			      struct wcs_slice key))
-{
-	struct tablefile_handle handle;
-	struct ldb_block block;
-	int rc = tablefile_read(table, at, &table->index);
+	int rc = tablefile_read(table, at, &table->index_bytes);
 
 	if (rc)
 		return rc;
-	rc = ldb_block_check(table->index.data, table->index.len);
+	rc = ldb_block_check(table->index_bytes.data, table->index_bytes.len);
 	if (rc == 0)
-		rc = ldb_block_open(&block, table->index.data, table->index.len);
-	while (rc == 0 && (rc = ldb_block_next(&block)) == 1) {
-		struct ldb_rest text = {block.value.data, block.value.len};
-
-		rc = tablefile_handle(&text, &handle) ? each(table, &handle, block.key) : -EIO;
-	}
+		rc = ldb_block_open(&table->index, table->index_bytes.data, table->index_bytes.len);
 	return rc == -EIO ? tablefile_damaged(table, at->offset, what) : rc;
 }
 
-/* ---- Without the index --------------------------------------------------------------------------
- */
+/* The next handle of that block. 1; 0: there is no more; -EIO. */
+static int tablefile_next_handle(struct ldb_tablefile *table, struct tablefile_handle *handle)
+{
+	int rc = ldb_block_next(&table->index);
+	struct ldb_rest text = {table->index.value.data, table->index.value.len};
+
+	return rc != 1 || tablefile_handle(&text, handle) ? rc : -EIO;
+}
+
+/* Checks the filters' checksums. */
+static int tablefile_filters(struct ldb_tablefile *table, const struct tablefile_handle *meta)
+{
+	static const char what[] = "a block that is no metaindex";
+	struct tablefile_handle handle;
+	int rc = tablefile_handles(table, meta, what);
+
+	if (rc)
+		return rc;
+	while ((rc = tablefile_next_handle(table, &handle)) == 1)
+		tablefile_read(table, &handle, &table->plain);
+	return rc ? tablefile_damaged(table, meta->offset, what) : 0;
+}
+
+/* Reads the next data block; a damaged one is passed over. 1: there is no more. */
+static int tablefile_step(struct ldb_tablefile *table)
+{
+	struct wcs_slice bound;
+	struct tablefile_handle handle;
+	bool skip, twice;
+	int rc = tablefile_next_handle(table, &handle);
+
+	if (rc != 1) {
+		if (rc)
+			tablefile_damaged(table, table->behind, "a block that is no index");
+		table->walking = rc != 0;
+		return rc == 0;
+	}
+	bound = table->index.key;
+	skip = table->from.len > 0 && ldb_internal_compare(bound, table->from) < 0;
+	twice = handle.offset < table->behind;
+	rc = twice  ? tablefile_damaged(table, handle.offset, "a block that is named twice")
+	     : skip ? 0
+		    : tablefile_read(table, &handle, &table->plain);
+	if (!rc && !skip) {
+		rc = tablefile_load(table);
+		if (!rc && table->data.key.len > 0 &&
+		    ldb_internal_compare(table->data.key, bound) > 0)
+			rc = -EIO;
+		if (rc == -EIO)
+			tablefile_damaged(table, handle.offset,
+					  "a block whose keys are not in order");
+		else if (!rc && table->passed)
+			tablefile_damaged(table, handle.offset, "a block that its index passes");
+		if (!rc)
+			rc = tablefile_start(table);
+	}
+	if (!rc)
+		rc = ldb_buffer_set(&table->bound, bound);
+	if (handle.size < table->size && handle.offset < table->size - handle.size &&
+	    table->behind < handle.offset + handle.size + LDB_TABLEFILE_TRAILER)
+		table->behind = handle.offset + handle.size + LDB_TABLEFILE_TRAILER;
+	return rc == -EIO ? 0 : rc;
+}
+
+/* ---- Without the index --------------------------------------------------------------------- */
 
 /* Finds the length of the block at offset: its checksum stands behind it. */
-static int tablefile_find_end(struct tablefile *table, uint64_t offset, size_t *len)
+static int tablefile_find_end(struct ldb_tablefile *table, uint64_t offset, size_t *len)
 {
 	uint64_t left = table->size - offset;
 	size_t room = left < TABLEFILE_SEARCH ? (size_t)left : TABLEFILE_SEARCH;
@@ -289,156 +269,67 @@ static int tablefile_find_end(struct tablefile *table, uint64_t offset, size_t *
 	return rc ? rc : -EIO;
 }
 
-/* Reads the data blocks, one behind the other, from where the index ended, until one is damaged or
- * of another form. */
-static int tablefile_walk(struct tablefile *table)
+/* Reads the data block behind the last one. 1: it is damaged or of another form, so the entries
+ * end. */
+static int tablefile_walk(struct ldb_tablefile *table)
 {
 	struct tablefile_handle handle = {table->behind, 0};
-	int rc = 0;
+	size_t len = 0;
+	int rc;
 
-	while (!rc && handle.offset < table->size) {
-		size_t len = 0;
+	if (handle.offset >= table->size)
+		return 1;
+	rc = tablefile_find_end(table, handle.offset, &len);
+	handle.size = len;
+	if (!rc)
+		rc = tablefile_read(table, &handle, &table->plain);
+	if (!rc)
+		rc = tablefile_load(table);
+	if (!rc)
+		rc = tablefile_start(table);
+	table->behind += len + LDB_TABLEFILE_TRAILER;
+	return rc == -EIO ? 1 : rc;
+}
 
-		rc = tablefile_find_end(table, handle.offset, &len);
-		handle.size = len;
-		if (!rc)
-			rc = tablefile_read(table, &handle, &table->plain);
-		if (!rc)
-			rc = tablefile_check_block(table);
-		if (!rc)
-			rc = tablefile_give(table);
-		handle.offset += len + LDB_TABLEFILE_TRAILER;
-		if (!rc)
-			rc = tablefile_progress(table, len + LDB_TABLEFILE_TRAILER);
+/* ---- A table ------------------------------------------------------------------------------- */
+
+int ldb_tablefile_open(struct ldb_tablefile *table)
+{
+	struct tablefile_handle meta, index;
+	int rc = tablefile_footer(table, &meta, &index);
+
+	if (!rc && table->from.len == 0) {
+		rc = tablefile_filters(table, &meta);
+		rc = rc == -EIO ? 0 : rc; /* entries can be read without them */
 	}
+	if (!rc)
+		rc = tablefile_handles(table, &index, "a block that is no index");
+	table->walking = rc == -EIO;
 	return rc == -EIO ? 0 : rc;
 }
 
-int ldb_tablefile_visit(int fd, uint64_t size, const struct ldb_tablefile_visit *visit)
+int ldb_tablefile_next(struct ldb_tablefile *table)
 {
-	struct tablefile table = {.fd = fd, .size = size, .visit = visit};
-	struct tablefile_handle meta, index;
-	int rc = tablefile_footer(&table, &meta, &index);
-
-	if (!rc) {
-		rc = tablefile_handles(&table, &meta, "a block that is no metaindex",
-				       tablefile_filter);
-		if (!rc || rc == -EIO) /* entries can be read without it */
-			rc = tablefile_handles(&table, &index, "a block that is no index",
-					       tablefile_data);
-	}
-	if (rc == -EIO)
-		rc = tablefile_walk(&table);
-	free(table.stored.data);
-	free(table.plain.data);
-	free(table.index.data);
-	free(table.last.data);
-	free(table.bound.data);
-	return rc;
-}
-
-/* ---- Writing ------------------------------------------------------------------------------- */
-
-void ldb_tablefile_writer_free(struct ldb_tablefile_writer *writer)
-{
-	free(writer->block.data);
-	free(writer->index.data);
-	free(writer->smallest.data);
-	free(writer->largest.data);
-}
-
-/* Shares no prefix, for which one restart, at the start, suffices. */
-static int writer_entry(struct ldb_buffer *block, struct wcs_slice key, struct wcs_slice value)
-{
-	unsigned char head[30];
-	size_t len = ldb_put_varint(head, 0);
-	int rc;
-
-	len += ldb_put_varint(head + len, key.len);
-	len += ldb_put_varint(head + len, value.len);
-	rc = ldb_buffer_append(block, head, len);
-	if (!rc)
-		rc = ldb_buffer_append(block, key.data, key.len);
-	return rc ? rc : ldb_buffer_append(block, value.data, value.len);
-}
-
-/* Writes the block. *handle: for the index, of *len bytes. */
-static int writer_block(struct ldb_tablefile_writer *writer, struct ldb_buffer *block,
-			unsigned char handle[20], size_t *len)
-{
-	unsigned char restarts[8] = {0}, trailer[LDB_TABLEFILE_TRAILER] = {LDB_TABLEFILE_PLAIN};
-	int rc;
-
-	put_le32(restarts + 4, 1);
-	rc = ldb_buffer_append(block, restarts, sizeof(restarts));
-	if (rc)
-		return rc;
-	put_le32(trailer + 1, wcs_crc_mask(wcs_crc_extend(
-				      wcs_crc_extend(0, block->data, block->len), trailer, 1)));
-	*len = ldb_put_varint(handle, writer->at);
-	*len += ldb_put_varint(handle + *len, block->len);
-	rc = ldb_file_write(writer->fd, block->data, block->len, &writer->at);
-	if (!rc)
-		rc = ldb_file_write(writer->fd, trailer, sizeof(trailer), &writer->at);
-	block->len = 0;
-	return rc;
-}
-
-static int writer_flush(struct ldb_tablefile_writer *writer)
-{
-	unsigned char handle[20];
-	size_t len;
-	int rc;
-
-	if (writer->block.len == 0)
-		return 0;
-	rc = writer_block(writer, &writer->block, handle, &len);
-	return rc ? rc
-		  : writer_entry(&writer->index, ldb_buffer_slice(&writer->largest),
-				 (struct wcs_slice){handle, len});
-}
-
-int ldb_tablefile_add(struct ldb_tablefile_writer *writer, struct wcs_slice key,
-		      struct wcs_slice value)
-{
+	struct ldb_block *block = &table->data;
 	int rc = 0;
 
-	if (writer->smallest.len == 0)
-		rc = ldb_buffer_set(&writer->smallest, key);
-	if (!rc)
-		rc = ldb_buffer_set(&writer->largest, key);
-	if (!rc)
-		rc = writer_entry(&writer->block, key, value);
-	return rc || writer->block.len < WRITER_BLOCK ? rc : writer_flush(writer);
+	while (!rc) {
+		if (table->loaded && ldb_block_next(block) == 1)
+			return 1;
+		if (table->loaded && block->key.len > 0) /* a block may have no entry */
+			rc = ldb_buffer_set(&table->last, block->key);
+		table->loaded = false;
+		if (!rc)
+			rc = table->walking ? tablefile_walk(table) : tablefile_step(table);
+	}
+	return rc == 1 ? 0 : rc;
 }
 
-int ldb_tablefile_finish(struct ldb_tablefile_writer *writer, uint64_t *size,
-			 struct wcs_slice *smallest, struct wcs_slice *largest)
+void ldb_tablefile_close(struct ldb_tablefile *table)
 {
-	unsigned char footer[LDB_TABLEFILE_FOOTER] = {0}, handle[20];
-	struct ldb_buffer meta = {0};
-	size_t len, at;
-	int rc = writer_flush(writer);
-
-	*size = 0;
-	if (rc || writer->smallest.len == 0)
-		return rc;
-	rc = writer_block(writer, &meta, handle, &len);
-	free(meta.data);
-	if (rc)
-		return rc;
-	memcpy(footer, handle, len);
-	at = len;
-	rc = writer_block(writer, &writer->index, handle, &len);
-	if (rc)
-		return rc;
-	memcpy(footer + at, handle, len);
-	put_le64(footer + LDB_TABLEFILE_FOOTER - 8, LDB_TABLEFILE_MAGIC);
-	rc = ldb_file_write(writer->fd, footer, sizeof(footer), &writer->at);
-	if (!rc && fsync(writer->fd))
-		rc = -EIO;
-	*size = writer->at;
-	*smallest = ldb_buffer_slice(&writer->smallest);
-	*largest = ldb_buffer_slice(&writer->largest);
-	return rc;
+	free(table->stored.data);
+	free(table->plain.data);
+	free(table->index_bytes.data);
+	free(table->last.data);
+	free(table->bound.data);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads LevelDB's tables to the last block, skips damaged blocks, and writes tables. LevelDB's own
- * interface has none of these. One thread for each table.
+ * Reads LevelDB's tables to the last block, and skips damaged blocks. LevelDB's own interface has
+ * neither. One thread for each table.
  */
 #ifndef WCS_LEVELDB_TABLEFILE_H
 #define WCS_LEVELDB_TABLEFILE_H
 
 #include "store/leveldb/encoding/buffer.h"
+#include "store/leveldb/formats/block.h"
 
 /* See tablefile.c. */
 #define LDB_TABLEFILE_MAGIC   0xdb4775248b80fb57u
@@ -14,39 +15,34 @@
 #define LDB_TABLEFILE_TRAILER 5u
 enum { LDB_TABLEFILE_PLAIN = 0, LDB_TABLEFILE_SNAPPY = 1 };
 
-/* The callbacks of a visit; each may be NULL. */
-struct ldb_tablefile_visit {
-	/* A block, at that offset, is damaged. */
+/* A table that is read. The caller sets the first members, all others are zero. */
+struct ldb_tablefile {
+	int fd;		       /* the caller closes it */
+	uint64_t size;	       /* of the file */
+	struct wcs_slice from; /* internal key; skips the blocks before it, and the filter */
+	bool good;	       /* a reader found no damage before: blocks are not checked again */
+	/* Called for each damaged block, with its offset; may be NULL. */
 	void (*damaged)(void *ctx, uint64_t offset, const char *what);
-	/* An entry of a good block, in order of the internal keys. 1 ends the visit, which then
-	 * returns 1. */
-	int (*entry)(void *ctx, struct wcs_slice key, struct wcs_slice value);
-	/* Behind each block: its bytes in the file. 1 as above. */
-	int (*progress)(void *ctx, uint64_t bytes);
 	void *ctx;
+
+	uint64_t bytes; /* of the blocks that were read */
+	/* Private to tablefile.c. */
+	uint64_t behind; /* the end of the last data block of the index */
+	bool walking;	 /* the index is damaged: reads the blocks one behind the other */
+	bool loaded;	 /* data has entries left */
+	bool passed;	 /* the block starts before bound */
+	struct ldb_buffer stored, plain, index_bytes; /* blocks: as stored; decoded */
+	struct ldb_buffer last;			      /* key of the last entry given */
+	struct ldb_buffer bound;		      /* key of the block before, in the index */
+	struct ldb_block index, data;
 };
 
-/* Reads the table. If its index is damaged, it finds the blocks one behind the other, up to the
- * first that is damaged. size: of the file. 0, also if blocks are damaged; 1 from a callback;
- * -ENOMEM. */
-int ldb_tablefile_visit(int fd, uint64_t size, const struct ldb_tablefile_visit *visit);
-
-/* A table being written to the empty file fd, which the caller closes. All zero but for that. */
-struct ldb_tablefile_writer {
-	int fd;
-	uint64_t at;
-	struct ldb_buffer block, index; /* not written yet */
-	struct ldb_buffer smallest, largest;
-};
-/* Frees what is in it. */
-void ldb_tablefile_writer_free(struct ldb_tablefile_writer *writer);
-/* Adds an entry, which must be behind the last one. -ENOMEM, -ENOSPC, -EIO. */
-int ldb_tablefile_add(struct ldb_tablefile_writer *writer, struct wcs_slice key,
-		      struct wcs_slice value);
-/* Writes the rest of the table durably. *size: of the file; 0: it has no entry, and the keys are
- * not written. They are those of the first and the last entry, valid until the writer is freed.
- * Errors as above. */
-int ldb_tablefile_finish(struct ldb_tablefile_writer *writer, uint64_t *size,
-			 struct wcs_slice *smallest, struct wcs_slice *largest);
+/* Reads the index. If that is damaged, the blocks are found one behind the other, up to the first
+ * damaged one. 0, also if blocks are damaged; -ENOMEM. */
+int ldb_tablefile_open(struct ldb_tablefile *table);
+/* Reads the next entry of a good block, in order of the internal keys: 1, it is data.key and
+ * data.value; 0: there is no more; -ENOMEM. */
+int ldb_tablefile_next(struct ldb_tablefile *table);
+void ldb_tablefile_close(struct ldb_tablefile *table);
 
 #endif

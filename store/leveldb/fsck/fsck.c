@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks a LevelDB store: first its files, block by block; then the key spaces, tables first, since
- * the others depend on them. While a file is damaged, keys are not checked: missing ones may be in
- * that file.
+ * Checks a LevelDB store: first its files, block by block; then their entries, key space by key
+ * space. While a file is damaged, entries are not judged: missing ones may be in that file. Nothing
+ * in the store is changed, and LevelDB does not open it.
  *
- * A check without repair opens a view of the files (fsck_scratch.c), a repair the store itself.
- * Drops that a crash interrupted are finished by opening the store as a mount does.
+ * A repair is a copy. The store as it was is cloned into the quarantine. The entries that can be
+ * read are merged, judged, and written to a new database, STORE/data.new. When that is durable and
+ * a check of it finds nothing, it is exchanged with data/ in one step. A failure or a crash
+ * therefore leaves either the damaged store or the new one; the next repair removes data.new.
  */
 #include "store/leveldb/fsck/fsck_keys.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "lib/system/message.h"
@@ -30,18 +33,11 @@ static int64_t fsck_now(void *ctx)
 	return 0;
 }
 
-const struct wcs_options ldb_fsck_options = {.log = fsck_log, .now = fsck_now};
-
-static void fsck_close(struct ldb_fsck *f)
-{
-	ldb_engine_close_raw(f->db);
-	ldb_engine_close_raw(f->index);
-	f->db = f->index = NULL;
-}
+static const struct wcs_options fsck_options = {.log = fsck_log, .now = fsck_now};
 
 /* ---- Beside data/ ------------------------------------------------------------------------ */
 
-/* data.new, left by a rebuild that was interrupted. */
+/* data.new, left by a repair that was interrupted. */
 static int fsck_left(struct ldb_fsck *f)
 {
 	bool may;
@@ -49,9 +45,7 @@ static int fsck_left(struct ldb_fsck *f)
 
 	if (faccessat(f->dir, DIRECTORY_ANEW, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
 		return 0;
-	may = wcs_fsck_agreed_one(f->fsck,
-				  "A repair that did not come to its end left " DIRECTORY_ANEW
-				  ". Remove it?");
+	may = wcs_fsck_agreed(f->fsck);
 	rc = may ? directory_remove(f->dir, DIRECTORY_ANEW) : 0;
 	if (rc)
 		return wcs_fault_set(f->fsck->fault, rc, DIRECTORY_ANEW ": %s", strerror(-rc));
@@ -64,111 +58,184 @@ static int fsck_left(struct ldb_fsck *f)
 static int fsck_torn(void *ctx, int store, const char *name)
 {
 	struct ldb_fsck *f = ctx;
-	char done[128];
-	bool may;
-	int rc = 0;
 
-	if (strncmp(name, DIRECTORY_TORN, strlen(DIRECTORY_TORN)) != 0)
-		return 0;
-	may = wcs_fsck_agreed_one(
-		f->fsck, "There is what was cut from a log that ended in zeros. Move it to the "
-			 "quarantine?");
-	if (may)
-		rc = wcs_quarantine_file(f->fsck->quarantine, store, name);
-	if (rc)
-		return rc;
-	if (may && unlinkat(store, name, 0))
-		return wcs_fault_set(f->fsck->fault, directory_error(errno), "%s: %s", name,
-				     strerror(errno));
-	snprintf(done, sizeof(done), "moved to the quarantine, files/%.80s", name);
-	wcs_fsck_found(f->fsck, WCS_FOUND_NOTICE, "what was cut from a log that ended in zeros",
-		       may ? done : NULL, "%s", name);
+	(void)store;
+	if (strncmp(name, DIRECTORY_TORN, strlen(DIRECTORY_TORN)) == 0)
+		wcs_fsck_found(f->fsck, WCS_FOUND_NOTICE,
+			       "what was cut from a log that ended in zeros; rm it unless changes "
+			       "are missing",
+			       NULL, "%s", name);
 	return 0;
 }
 
-/* ---- data/ ------------------------------------------------------------------------------- */
-
-static int fsck_open_at(struct ldb_fsck *f)
+/* Writes the copy of the descriptions anew, behind a repair or if it is damaged. */
+static int fsck_copy(struct ldb_fsck *f, bool repaired)
 {
-	char *view = f->fsck->options->repair ? strdup(f->data) : ldb_fsck_scratch_path(f, "view");
-	int rc = view ? ldb_engine_open_raw(view, false, &ldb_fsck_options, &f->db, f->fsck->fault)
-		      : -ENOMEM;
+	bool may = f->copy_damaged && wcs_fsck_agreed(f->fsck);
+	struct ldb *db;
+	int rc = may ? wcs_fsck_keep(f->fsck) : 0;
 
-	free(view);
+	if (!rc && may) {
+		rc = directory_remove(f->dir, DIRECTORY_TABLES);
+		if (rc)
+			wcs_fault_set(f->fsck->fault, rc, DIRECTORY_TABLES ": %s", strerror(-rc));
+	}
+	if (!rc && (may || repaired)) {
+		rc = ldb_engine_open_raw(f->data, false, &fsck_options, &db, f->fsck->fault);
+		if (!rc) {
+			ldb_copy_write(db);
+			ldb_engine_close_raw(db);
+		}
+	}
+	if (!rc && f->copy_damaged)
+		wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE,
+			       "the copy of the tables' descriptions is damaged",
+			       may ? "made anew" : NULL, DIRECTORY_TABLES);
 	return rc;
 }
 
-/* LevelDB may find damage in files that are good one by one. */
-static int fsck_open(struct ldb_fsck *f)
-{
-	static const char damaged[] = "Corruption:";
-	char why[sizeof(f->fsck->fault->text)];
-	int rc = fsck_open_at(f);
-	bool rebuild;
+/* ---- Repair ------------------------------------------------------------------------------ */
 
-	if (rc != -EIO || strncmp(f->fsck->fault->text, damaged, strlen(damaged)) != 0)
-		return rc;
-	memcpy(why, f->fsck->fault->text, sizeof(why));
-	rebuild = ldb_fsck_may_rebuild(f);
-	rc = rebuild ? ldb_fsck_rebuild(f) : 0;
-	wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE, why, rebuild && !rc ? LDB_FSCK_REBUILT : NULL,
-		       "data");
-	if (rc)
-		return rc;
-	f->unreadable = !rebuild;
-	return rebuild ? fsck_open_at(f) : 0;
+static int fsck_fail(struct ldb_fsck *f, int rc)
+{
+	return wcs_fault_set(f->fsck->fault, rc, DIRECTORY_ANEW ": %s", strerror(-rc));
 }
 
-static int fsck_keys(struct ldb_fsck *f)
+static int fsck_room(struct ldb_fsck *f)
 {
-	static int (*const passes[])(struct ldb_fsck * f) = {
-		ldb_fsck_drops,	 ldb_fsck_index,    ldb_fsck_cells, ldb_fsck_values,
-		ldb_fsck_others, ldb_fsck_counters, ldb_fsck_flush};
-	int rc = ldb_fsck_tables(f);
+	struct statvfs space;
+
+	if (fstatvfs(f->dir, &space) != 0)
+		return fsck_fail(f, directory_error(errno));
+	if ((uint64_t)space.f_bavail * space.f_frsize >= f->live)
+		return 0;
+	return wcs_fault_set(f->fsck->fault, -ENOSPC,
+			     "a repair copies up to %" PRIu64
+			     " MiB, for which its medium has no room; make room and repair again",
+			     (f->live >> 20) + 1);
+}
+
+static int fsck_build(struct ldb_fsck *f, const char *path)
+{
+	int rc = ldb_engine_open_raw(path, true, NULL, &f->to, f->fsck->fault);
 
 	if (!rc)
-		ldb_fsck_tell_lost(f);
-	for (size_t i = 0; !rc && i < sizeof(passes) / sizeof(passes[0]); i++)
-		rc = passes[i](f);
-	if (!rc && f->fsck->options->repair && f->fsck->answers[WCS_ASK_KEYS] >= 0)
-		ldb_copy_write(f->db);
+		rc = ldb_fsck_files_tell(f);
+	if (!rc)
+		rc = ldb_fsck_judge(f);
+	ldb_engine_close_raw(f->to);
+	f->to = NULL;
+	if (rc)
+		return rc;
+	rc = directory_sync(f->dir, DIRECTORY_ANEW);
+	return rc ? fsck_fail(f, rc) : 0;
+}
+
+static void fsck_free(struct ldb_fsck *f)
+{
+	ldb_fsck_tables_free(f);
+	ldb_fsck_cells_free(f);
+	ldb_fsck_files_free(f);
+	ldb_fsck_scratch_close(f);
+	if (f->batch)
+		leveldb_writebatch_destroy(f->batch);
+}
+
+/* Visits the files of the new database, which must be without a fault. */
+static int fsck_verify(struct ldb_fsck *f, char *path)
+{
+	struct wcs_check_result result = {0};
+	struct wcs_fsck fsck = *f->fsck;
+	struct ldb_fsck made = {
+		.fsck = &fsck, .mode = LDB_FSCK_VERIFY, .dir = f->dir, .data = path};
+	int rc;
+
+	fsck.result = &result;
+	made.files.dir = -1;
+	made.batch = leveldb_writebatch_create();
+	rc = ldb_fsck_scratch_open(&made);
+	if (!rc)
+		rc = ldb_fsck_files(&made);
+	if (!rc)
+		rc = ldb_fsck_files_tell(&made);
+	fsck_free(&made);
 	return rc;
 }
 
-static int fsck_run(struct ldb_fsck *f, const char *path)
+/* *unsure: a power cut may still undo it. */
+static int fsck_exchange(struct ldb_fsck *f, bool *unsure)
 {
-	int rc = fsck_left(f);
-	void *db;
+	int rc = wcs_fsck_progress(f->fsck, "exchange", 0, 0);
+
+	if (rc)
+		return rc;
+	if (renameat2(f->dir, DIRECTORY_ANEW, f->dir, DIRECTORY_DATA, RENAME_EXCHANGE))
+		return wcs_fault_set(f->fsck->fault, -EIO,
+				     DIRECTORY_ANEW " cannot change places with " DIRECTORY_DATA
+						    ": %s%s",
+				     strerror(errno),
+				     errno == EINVAL ? ", since this filesystem cannot exchange "
+						       "two directories; copy the store to another"
+						     : "");
+	*unsure = fsync(f->dir) != 0;
+	return *unsure ? fsck_fail(f, -EIO) : 0;
+}
+
+static int fsck_repair(struct ldb_fsck *f)
+{
+	bool unsure = false;
+	char *path = NULL;
+	int rc = ldb_fsck_newer(f);
+
+	f->mode = LDB_FSCK_BUILD;
+	if (!rc)
+		rc = fsck_left(f);
+	if (!rc)
+		rc = fsck_room(f);
+	if (!rc)
+		rc = wcs_fsck_keep(f->fsck);
+	if (rc)
+		return rc;
+	if (asprintf(&path, "%s.new", f->data) < 0)
+		return -ENOMEM;
+	rc = fsck_build(f, path);
+	if (!rc)
+		rc = fsck_verify(f, path);
+	if (!rc)
+		rc = fsck_exchange(f, &unsure);
+	free(path);
+	if (!unsure)
+		directory_remove(f->dir, DIRECTORY_ANEW);
+	return rc ? rc : fsck_copy(f, true);
+}
+
+/* ---- The check --------------------------------------------------------------------------- */
+
+static int fsck_look(struct ldb_fsck *f)
+{
+	int rc = ldb_fsck_scratch_open(f);
 
 	if (!rc)
 		rc = ldb_fsck_files(f);
-	if (!rc && !f->unreadable)
-		rc = ldb_fsck_scratch(f, !f->fsck->options->repair);
-	if (!rc && !f->unreadable)
-		rc = fsck_open(f);
-	if (rc)
-		return rc;
-	if (f->unreadable) {
+	if (!rc)
+		rc = directory_each(f->dir, fsck_torn, f);
+	if (!rc)
+		rc = ldb_fsck_files_tell(f);
+	if (!rc && f->files.fault_count > 0) {
 		wcs_fsck_found(f->fsck, WCS_FOUND_NOTICE,
 			       "keys and values are not checked while files are damaged", NULL,
 			       "data");
-		return 0;
+		return fsck_left(f);
 	}
-	rc = ldb_fsck_each_name(f, f->dir, f->store, fsck_torn);
 	if (!rc)
-		rc = fsck_keys(f);
-	f->fsck->result->counted = rc == 0;
-	fsck_close(f);
+		rc = ldb_fsck_judge(f);
 	if (!rc && f->pending > 0)
 		wcs_fsck_found(f->fsck, WCS_FOUND_NOTICE,
 			       "deleted values whose space a mount reclaims", NULL,
 			       "%" PRIu64 " value%s", f->pending, message_plural(f->pending));
-	if (rc || !f->unfinished)
-		return rc;
-	rc = ldb_engine_open(path, &ldb_fsck_options, &db, f->fsck->fault); /* finishes the drops */
 	if (!rc)
-		ldb_engine_close(db);
-	return rc;
+		rc = fsck_left(f);
+	return rc ? rc : fsck_copy(f, false);
 }
 
 /* A program other than rowfs may have LevelDB's own lock. */
@@ -196,35 +263,19 @@ int ldb_fsck_unused(const char *path, struct wcs_fault *fault)
 
 int ldb_fsck_store(const char *path, struct wcs_fsck *fsck)
 {
-	struct ldb_fsck f = {.fsck = fsck, .store = path};
-	int rc = 0;
+	struct ldb_fsck f = {.fsck = fsck, .dir = fsck->store};
+	int rc;
 
-	f.dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	f.read = leveldb_readoptions_create();
-	leveldb_readoptions_set_verify_checksums(f.read, 1);
-	leveldb_readoptions_set_fill_cache(f.read, 0);
+	ldb_replace_start(NULL);
+	f.files.dir = -1;
 	f.batch = leveldb_writebatch_create();
-	if (f.dir < 0)
-		rc = wcs_fault_set(fsck->fault, -EIO, "%s: %s", directory_name(path),
-				   strerror(errno));
-	else if (asprintf(&f.data, "%s/" DIRECTORY_DATA, path) < 0) {
+	if (asprintf(&f.data, "%s/" DIRECTORY_DATA, path) < 0)
 		f.data = NULL;
-		rc = -ENOMEM;
-	}
-	if (!rc)
-		rc = fsck_run(&f, path);
-	fsck_close(&f);
-	ldb_fsck_scratch_remove(&f);
-	for (size_t i = 0; i < f.table_count; i++)
-		ldb_record_table_clear(&f.tables[i].schema);
-	free(f.tables);
-	ldb_fsck_lost_free(&f);
-	ldb_copy_free(&f.copy);
+	rc = f.data ? fsck_look(&f) : -ENOMEM;
+	if (rc == LDB_FSCK_REPAIR)
+		rc = fsck_repair(&f);
+	fsck_free(&f);
 	free(f.data);
-	if (f.dir >= 0)
-		close(f.dir);
-	leveldb_readoptions_destroy(f.read);
-	leveldb_writebatch_destroy(f.batch);
 	if (rc == -ENOMEM)
 		wcs_fault_set(fsck->fault, rc, "no memory");
 	return rc;

@@ -3,185 +3,210 @@
  * A check of a LevelDB store, private to fsck*.c. One thread.
  *
  * Unless it says otherwise, a function returns 0 or an errno of store.h, for which the fault of the
- * check has the text, but for -ENOMEM. Findings are no errors.
+ * check has the text, but for -ENOMEM. LDB_FSCK_REPAIR ends a check whose first finding was agreed
+ * to be repaired. Findings are no errors.
  */
 #ifndef WCS_LEVELDB_FSCK_KEYS_H
 #define WCS_LEVELDB_FSCK_KEYS_H
 
-#include "store/fsck/fsck.h"
+#include "store/fsck.h"
 #include "store/leveldb/encoding/buffer.h"
 #include "store/leveldb/engine.h"
 #include "store/leveldb/files/copy.h"
 #include "store/leveldb/files/files.h"
-#include "store/leveldb/formats/file.h"
-#include "store/leveldb/formats/manifest.h"
 #include "store/leveldb/formats/tablefile.h"
 
+enum { LDB_FSCK_REPAIR = 1 };
+
+enum ldb_fsck_mode {
+	LDB_FSCK_LOOK,	 /* reports */
+	LDB_FSCK_BUILD,	 /* reports, and writes what stays to a new database */
+	LDB_FSCK_VERIFY, /* looks at the new database; a finding is an error */
+};
+
 struct ldb_fsck_table {
-	uint32_t id;
+	uint32_t id, to; /* as it was read; as it is written, 0: not decided */
 	struct wcs_table_schema schema;
+	struct ldb_buffer record; /* as it was read; empty: to be encoded anew */
+};
+
+/* A table of LevelDB's that is read. */
+struct ldb_fsck_source {
+	uint64_t number, size;
+	bool good;
+	struct ldb_buffer smallest, largest; /* internal keys */
 };
 
 /* A range of keys of which a damaged file may have lost some. An empty key: it is open there. */
 struct ldb_fsck_lost {
 	struct ldb_buffer from, to;
-	char name[LDB_FILE_NAME_MAX];
+	uint64_t number; /* of the table */
 };
 
-/* Where the cell of a large value is. Stored in the index only. */
-enum ldb_fsck_ref {
-	LDB_REF_CELL = 0, /* in the store */
-	LDB_REF_LOST = 1, /* the same, of a lost family: it goes to the quarantine */
-	LDB_REF_RAW = 2,  /* in the quarantine, without its value */
-};
+struct ldb_fsck_scratch; /* fsck_scratch.c */
 
 struct ldb_fsck {
 	struct wcs_fsck *fsck;
-	const char *store; /* path of its directory */
-	int dir;	   /* that, open */
-	char *data;	   /* path of LevelDB's files */
-	bool unreadable;   /* files are damaged and not repaired: keys are not checked */
-	char *scratch;	   /* path of the temporary directory; NULL: none */
-	int view;	   /* a directory in it, while it is filled */
-	struct ldb *db;	   /* the store, or the view of it in scratch */
-	struct ldb *index; /* the large values by id, in scratch */
-	leveldb_readoptions_t *read;
+	enum ldb_fsck_mode mode;
+	int dir;    /* the store's directory, open */
+	char *data; /* path of LevelDB's files */
+	struct ldb_files files;
+	size_t source_count, source_room;
+	struct ldb_fsck_source *sources; /* by their smallest keys once all are known */
+	uint64_t live;			 /* bytes of the files that are read */
+	struct ldb_fsck_scratch *scratch;
+	struct ldb *to; /* the new database, while it is built */
 	leveldb_writebatch_t *batch;
 	size_t batched;	  /* bytes of it, about */
 	uint64_t looked;  /* keys read */
-	uint64_t refs;	  /* entries of the index */
+	uint64_t refs;	  /* cells of large values */
 	uint64_t pending; /* deleted values whose space a mount reclaims */
-	bool unfinished;  /* there are drops to finish */
 	size_t table_count, table_room;
 	struct ldb_fsck_table *tables;	 /* by id */
 	uint32_t next_table, last_table; /* the counter, 0: none; the largest id */
+	uint32_t described;		 /* the largest one of a description */
 	uint64_t next_value, last_value; /* the same of values */
 	struct ldb_copy copy;		 /* of the descriptions */
-	size_t copy_at;			 /* behind those that were compared */
-	bool copy_wins;			 /* the damage may have taken newer descriptions */
+	bool copy_damaged;
+	size_t copy_at; /* behind those that were compared */
+	bool copy_wins; /* the damage may have taken newer descriptions */
 	size_t lost_count, lost_room;
 	struct ldb_fsck_lost *lost;
+	struct ldb_fsck_cells *cells; /* fsck_cells.c */
+	bool quiet;		      /* findings are not reported */
 	char place[1024];
 };
 
-/* Discards LevelDB's log messages. */
-extern const struct wcs_options ldb_fsck_options;
-
-/* ---- fsck_scratch.c ---- */
-/* Makes the temporary directory; view: with a view of the store's files. */
-int ldb_fsck_scratch(struct ldb_fsck *f, bool view);
-/* The path of a name in it. The caller frees it; NULL: no memory. */
-char *ldb_fsck_scratch_path(const struct ldb_fsck *f, const char *name);
-void ldb_fsck_scratch_remove(struct ldb_fsck *f);
-/* Makes the index in it. */
-int ldb_fsck_index(struct ldb_fsck *f);
-/* Adds a value to the index. cell: the key of its cell. */
-int ldb_fsck_refer(struct ldb_fsck *f, uint64_t id, enum ldb_fsck_ref ref, uint64_t size,
-		   struct wcs_slice cell);
-struct ldb_fsck_entry {
-	uint64_t id;
-	enum ldb_fsck_ref ref;
-	uint64_t size;
-	struct wcs_slice cell; /* its key; valid until the iterator moves */
+/* ---- fsck_scratch.c: a temporary database ---- */
+int ldb_fsck_scratch_open(struct ldb_fsck *f);
+void ldb_fsck_scratch_close(struct ldb_fsck *f);
+/* Adds a change of a log; f is the first argument. */
+int ldb_fsck_scratch_change(void *f, uint64_t tag, struct wcs_slice key, struct wcs_slice value);
+/* A cell with a large value. */
+struct ldb_fsck_ref {
+	uint64_t id, size;
+	bool gone;	       /* the cell does not stay */
+	enum wcs_type type;    /* of its family */
+	struct wcs_slice cell; /* its key */
 };
-/* Reads the entry under the iterator. False: there is none. */
-bool ldb_fsck_ref_get(leveldb_iterator_t *iter, struct ldb_fsck_entry *entry);
+int ldb_fsck_scratch_refer(struct ldb_fsck *f, const struct ldb_fsck_ref *ref);
+/* An iterator over changes of logs in the order of internal keys, from the first key >= from on, or
+ * over cells by value and in the order in which they were added (from NULL). NULL: no memory. */
+leveldb_iterator_t *ldb_fsck_scratch_iterate(struct ldb_fsck *f, const struct wcs_slice *from);
+/* The internal key under the iterator; empty: there is no more change. -ENOMEM. */
+int ldb_fsck_scratch_key(leveldb_iterator_t *iter, struct ldb_buffer *key);
+/* The cell under the iterator, valid until that moves. False: there is none. */
+bool ldb_fsck_scratch_ref(const struct ldb_fsck *f, leveldb_iterator_t *iter,
+			  struct ldb_fsck_ref *ref);
+/* Moves it to the first cell of that value. */
+void ldb_fsck_scratch_seek(const struct ldb_fsck *f, leveldb_iterator_t *iter, uint64_t id);
+/* Destroys the iterator. Returns rc, or if that is 0 the error that the iterator met, or -ENOMEM
+ * for NULL. */
+int ldb_fsck_scratch_end(struct ldb_fsck *f, leveldb_iterator_t *iter, int rc);
 
 /* ---- fsck_files.c ---- */
-/* Checks the files, and repairs them where that is agreed to. */
+/* Checks the files and finds those that are to be read. Faults are in f->files. */
 int ldb_fsck_files(struct ldb_fsck *f);
-/* May the store be rebuilt? Asks once. */
-bool ldb_fsck_may_rebuild(struct ldb_fsck *f);
+/* Reports the faults of the files, and in a check files that no MANIFEST lists. */
+int ldb_fsck_files_tell(struct ldb_fsck *f);
+void ldb_fsck_files_free(struct ldb_fsck *f);
 
-/* ---- fsck_salvage.c ---- */
-/* The readable part of a table, as another one. All zero but for the first members. The writer
- * holds the keys of `by`; the caller frees it. */
-struct ldb_fsck_salvage {
-	struct ldb_fsck *f;			/* is told of lost ranges */
-	const struct ldb_manifest_table *known; /* the damaged one; NULL: not known */
-	int dir;				/* of the new table */
-	const char *name;			/* of the new table, which must not exist */
-	struct ldb_manifest_table *by; /* the new table: its number is given; size 0: it is empty */
-	struct ldb_tablefile_writer writer;
-	uint64_t entries;
-	uint64_t damages; /* blocks that cannot be read */
-	bool damaged;	  /* since the last entry */
-	bool lost;	  /* some entries */
-	int rc;
+/* ---- fsck_merge.c: the newest value of each key, in order ---- */
+struct ldb_merge {
+	struct ldb_fsck *f;
+	struct wcs_slice key, value; /* of the present one, valid until the next call */
+	/* Private. */
+	struct ldb_buffer last, from;
+	size_t next, count, room; /* the next source; tables that are open */
+	struct ldb_tablefile **inputs;
+	leveldb_iterator_t *logs;
+	struct ldb_buffer logged; /* the present internal key of logs; empty: none is left */
 };
-int ldb_fsck_salvage_table(struct ldb_fsck_salvage *salvage, int from, uint64_t size);
-/* Writes the good records of a log to another, durably, and adds their number. Skips those whose
- * sequence number cannot be where it stands, or is above half of LDB_NUMBER_MAX, which leaves too
- * few for later ones. */
-int ldb_fsck_salvage_log(int from, int to, uint64_t *records);
+/* Starts at the first key that is not before from. */
+int ldb_merge_open(struct ldb_merge *merge, struct ldb_fsck *f, struct wcs_slice from);
+/* 1: key and value are the next ones; 0: there is no more; else an error. */
+int ldb_merge_next(struct ldb_merge *merge);
+/* Returns rc, or the error of closing. */
+int ldb_merge_close(struct ldb_merge *merge, int rc);
 
 /* ---- fsck_lost.c ---- */
 /* Notes that keys between these two internal ones may be lost. -ENOMEM. */
-int ldb_fsck_lose(struct ldb_fsck *f, const char *name, struct wcs_slice from, struct wcs_slice to);
-/* After ldb_fsck_tables: reports the rows in these ranges. */
-void ldb_fsck_tell_lost(struct ldb_fsck *f);
-void ldb_fsck_lost_free(struct ldb_fsck *f);
+int ldb_fsck_lose(struct ldb_fsck *f, uint64_t number, struct wcs_slice from, struct wcs_slice to);
+/* Forgets all but the first `count` ones. */
+void ldb_fsck_lost_clear(struct ldb_fsck *f, size_t count);
+/* Reports the rows in these ranges, once the tables are known. */
+void ldb_fsck_lost_tell(struct ldb_fsck *f);
 
-/* ---- fsck_rebuild.c ---- */
-/* Copies the store to the quarantine, and rebuilds it from all its tables and logs. */
-int ldb_fsck_rebuild(struct ldb_fsck *f);
-
-/* ---- fsck_tables.c, fsck_cells.c, fsck_values.c: a key space each ---- */
-int ldb_fsck_tables(struct ldb_fsck *f);
-/* Checks the counters, after all that they count. */
-int ldb_fsck_counters(struct ldb_fsck *f);
-int ldb_fsck_cells(struct ldb_fsck *f);
-int ldb_fsck_values(struct ldb_fsck *f);
-/* Writes bytes as text, and cuts long ones. */
-void ldb_fsck_print(char *to, size_t room, const struct wcs_keys *keys, struct wcs_slice bytes);
-/* The place of a cell as text, in f->place. */
-const char *ldb_fsck_cell_place(struct ldb_fsck *f, struct wcs_slice key,
-				const struct ldb_key_parts *parts);
-/* Copies a cell to the quarantine as a row. 1: its value cannot be read. */
-int ldb_fsck_keep_cell(struct ldb_fsck *f, struct wcs_slice key, const struct ldb_key_parts *parts,
-		       const struct ldb_cell *cell);
-
-/* ---- fsck_keys.c: shared by the passes ---- */
-/* Calls each, with the check, for all names in the directory; fills the fault if each did not. */
-int ldb_fsck_each_name(struct ldb_fsck *f, int dir, const char *path,
-		       int (*each)(void *ctx, int dir, const char *name));
-/* May keys be corrected? Asks once. */
-bool ldb_fsck_may(struct ldb_fsck *f);
-leveldb_iterator_t *ldb_fsck_iterate(struct ldb_fsck *f);
-/* Destroys the iterator. Returns rc, or if that is 0 the error that the iterator met. */
-int ldb_fsck_end(struct ldb_fsck *f, leveldb_iterator_t *iter, int rc);
+/* ---- fsck_report.c ---- */
+/* Reports a finding. done: how it is corrected. */
+int ldb_fsck_found(struct ldb_fsck *f, enum wcs_found kind, const char *what, const char *done,
+		   const char *place);
 /* Counts a key, and reports the progress now and then. */
 int ldb_fsck_looked(struct ldb_fsck *f, const char *what);
-struct wcs_slice ldb_fsck_key(leveldb_iterator_t *iter);
-struct wcs_slice ldb_fsck_value(leveldb_iterator_t *iter);
-/* Calls each for all keys that start with the byte space. what: for the progress. */
-typedef int ldb_fsck_each(void *ctx, struct wcs_slice key, struct wcs_slice value);
-int ldb_fsck_pass(struct ldb_fsck *f, char space, const char *what, ldb_fsck_each *each, void *ctx);
 /* A key in hexadecimal, in f->place. */
 const char *ldb_fsck_key_place(struct ldb_fsck *f, struct wcs_slice key);
+/* Writes to the new database; without one they do nothing. */
+int ldb_fsck_put(struct ldb_fsck *f, struct wcs_slice key, struct wcs_slice value);
+int ldb_fsck_delete(struct ldb_fsck *f, struct wcs_slice key);
+int ldb_fsck_flush(struct ldb_fsck *f);
+/* Writes bytes as text, and cuts long ones. */
+void ldb_fsck_print(char *to, size_t room, const struct wcs_keys *keys, struct wcs_slice bytes);
+
+/* ---- fsck_judge.c: the entries of each key space ---- */
+/* The judgement of an entry. All zero: it stays, or is written anew at the end. */
+struct ldb_verdict {
+	enum wcs_found kind;
+	const char *what;  /* the finding; NULL: there is none */
+	const char *place; /* of the finding */
+	bool drop;
+	struct wcs_slice key; /* with which it is written; no data: its own */
+};
+/* Judges all entries, tables first, since all others depend on them. In LDB_FSCK_BUILD writes those
+ * that stay. */
+int ldb_fsck_judge(struct ldb_fsck *f);
+/* -EPROTO: a table was described by a newer program. Reports nothing. */
+int ldb_fsck_newer(struct ldb_fsck *f);
+/* ---- fsck_tables.c ---- */
+int ldb_fsck_tables_start(struct ldb_fsck *f);
+/* Judges a description, counter or note. */
+int ldb_fsck_tables_one(struct ldb_fsck *f, struct wcs_slice key, struct wcs_slice value,
+			struct ldb_verdict *verdict);
+/* After all of these: tables that only the copy has. */
+int ldb_fsck_tables_end(struct ldb_fsck *f);
+/* After all entries: checks the counters, and writes them and the descriptions. */
+int ldb_fsck_tables_write(struct ldb_fsck *f);
+void ldb_fsck_tables_free(struct ldb_fsck *f);
+/* The id with which it is written: another one, where its own leaves no room. Called once all
+ * tables with lower ids are known, also those without a description. */
+uint32_t ldb_fsck_table_id(struct ldb_fsck *f, struct ldb_fsck_table *table);
 /* NULL: no description has that id. */
-const struct ldb_fsck_table *ldb_fsck_find(const struct ldb_fsck *f, uint32_t id);
-bool ldb_fsck_has_name(const struct ldb_fsck *f, const char *name);
-/* The table's name; if it lost its own, one that no other has. */
-void ldb_fsck_table_name(const struct ldb_fsck *f, uint32_t id, char name[WCS_TABLE_NAME_MAX + 1]);
+struct ldb_fsck_table *ldb_fsck_find(const struct ldb_fsck *f, uint32_t id);
 /* NULL: the table has no family of that name. */
 const struct wcs_family *ldb_fsck_family(const struct ldb_fsck_table *table, const char *name);
-/* Reports a key, and moves it to the quarantine where that is agreed to. */
-int ldb_fsck_take(struct ldb_fsck *f, enum wcs_found kind, const char *what, const char *place,
-		  struct wcs_slice key, struct wcs_slice value);
-/* Changes of the store. They are written in batches, after the quarantine was synced. */
-int ldb_fsck_delete(struct ldb_fsck *f, struct wcs_slice key);
-/* Copies the key to the quarantine, and deletes it. */
-int ldb_fsck_move(struct ldb_fsck *f, const char *why, struct wcs_slice key,
-		  struct wcs_slice value);
-int ldb_fsck_put(struct ldb_fsck *f, struct wcs_slice key, struct wcs_slice value);
-int ldb_fsck_flush(struct ldb_fsck *f);
-/* Checks unfinished drops, and keys of no key space. */
-int ldb_fsck_drops(struct ldb_fsck *f);
-int ldb_fsck_others(struct ldb_fsck *f);
+/* Adds a table without a description, with a name that no other has. */
+int ldb_fsck_add_table(struct ldb_fsck *f, uint32_t id);
+/* Adds a family of the type bytes and the policy "never". */
+int ldb_fsck_add_family(struct ldb_fsck_table *table, const char *name);
+/* The table's name; if it lost its own, one that no other has. */
+void ldb_fsck_table_name(const struct ldb_fsck *f, uint32_t id, char name[WCS_TABLE_NAME_MAX + 1]);
+
+/* ---- fsck_cells.c ---- */
+int ldb_fsck_cells_start(struct ldb_fsck *f);
+int ldb_fsck_cells_one(struct ldb_fsck *f, struct wcs_slice key, struct wcs_slice record,
+		       struct ldb_verdict *verdict);
+int ldb_fsck_cells_end(struct ldb_fsck *f);
+void ldb_fsck_cells_free(struct ldb_fsck *f);
+/* Replaces the key of a cell, whose table is known, by the one with which it is written, which is
+ * valid until the next call. -ENOMEM. */
+int ldb_fsck_cell_key(struct ldb_fsck *f, struct wcs_slice *key);
+/* The place of a cell as text, in f->place. */
+const char *ldb_fsck_cell_place(struct ldb_fsck *f, struct wcs_slice key);
+
+/* ---- fsck_values.c ---- */
+/* Checks the large values, after the cells. */
+int ldb_fsck_values(struct ldb_fsck *f);
 
 #define LDB_FSCK_REBUILT "rebuilt from all tables and logs"
-#define LDB_FSCK_RAW	 "taken to the quarantine, raw.json"
-#define LDB_FSCK_ROWS	 "taken to the quarantine, rows.json"
+#define LDB_FSCK_TAKEN	 "taken out; it is in the quarantine's store"
 
 #endif

@@ -15,7 +15,7 @@ static struct wcs_slice lost_key(struct wcs_slice key)
 	return (struct wcs_slice){key.data, key.len < 8 ? 0 : key.len - 8};
 }
 
-int ldb_fsck_lose(struct ldb_fsck *f, const char *name, struct wcs_slice from, struct wcs_slice to)
+int ldb_fsck_lose(struct ldb_fsck *f, uint64_t number, struct wcs_slice from, struct wcs_slice to)
 {
 	static const struct wcs_slice descriptions = {"mt", 2}, past = {"mu", 2};
 	struct ldb_fsck_lost *lost = f->lost;
@@ -33,18 +33,22 @@ int ldb_fsck_lose(struct ldb_fsck *f, const char *name, struct wcs_slice from, s
 		return -ENOMEM;
 	lost = &f->lost[f->lost_count++];
 	memset(lost, 0, sizeof(*lost));
-	snprintf(lost->name, sizeof(lost->name), "%s", name);
+	lost->number = number;
 	rc = ldb_buffer_set(&lost->from, from);
 	return rc ? rc : ldb_buffer_set(&lost->to, to);
 }
 
-void ldb_fsck_lost_free(struct ldb_fsck *f)
+void ldb_fsck_lost_clear(struct ldb_fsck *f, size_t count)
 {
-	for (size_t i = 0; i < f->lost_count; i++) {
-		free(f->lost[i].from.data);
-		free(f->lost[i].to.data);
+	while (f->lost_count > count) {
+		free(f->lost[--f->lost_count].from.data);
+		free(f->lost[f->lost_count].to.data);
 	}
+	if (count > 0)
+		return;
 	free(f->lost);
+	f->lost = NULL;
+	f->lost_room = 0;
 }
 
 /* The table and, as text, the row of one end of a range. False: the key is not of a cell. */
@@ -63,7 +67,7 @@ static bool lost_place(const struct ldb_buffer *key, uint32_t *table, char row[L
 
 static void lost_tell(struct ldb_fsck *f, const struct ldb_fsck_lost *lost)
 {
-	char from[LOST_ROW], to[LOST_ROW], what[160];
+	char from[LOST_ROW], to[LOST_ROW], what[160], name[LDB_FILE_NAME_MAX];
 	uint32_t first = 0, last = UINT32_MAX;
 	bool starts = lost_place(&lost->from, &first, from), ends = false;
 
@@ -71,8 +75,9 @@ static void lost_tell(struct ldb_fsck *f, const struct ldb_fsck_lost *lost)
 		return;
 	if (lost->to.len > 0)
 		ends = lost_place(&lost->to, &last, to);
+	ldb_file_name(name, LDB_FILE_TABLE, lost->number);
 	snprintf(what, sizeof(what), "cells there may be lost with what is damaged of data/%s",
-		 lost->name);
+		 name);
 	for (size_t i = 0; i < f->table_count; i++) {
 		const struct ldb_fsck_table *table = &f->tables[i];
 		bool has_from = starts && table->id == first, has_to = ends && table->id == last;
@@ -93,7 +98,7 @@ static void lost_tell(struct ldb_fsck *f, const struct ldb_fsck_lost *lost)
 	}
 }
 
-void ldb_fsck_tell_lost(struct ldb_fsck *f)
+void ldb_fsck_lost_tell(struct ldb_fsck *f)
 {
 	for (size_t i = 0; i < f->lost_count; i++)
 		lost_tell(f, &f->lost[i]);

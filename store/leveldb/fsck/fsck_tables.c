@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks the tables' descriptions, the counters and the collector's note.
+ * Judges the tables' descriptions, the counters and the collector's note, and writes the first two.
  *
  * A description that can be read, but has a wrong name, delimiter or policy, is corrected, since
- * all rows of its table depend on it. Any other damaged one is restored from the copy, or removed,
- * and fsck_cells.c removes its rows.
+ * all rows of its table depend on it. Any other damaged one is restored from the copy, or removed;
+ * fsck_cells.c then makes one for the cells that there are.
  */
 #include "store/leveldb/fsck/fsck_keys.h"
 
@@ -14,6 +14,125 @@
 #include "store/disk/directory.h"
 #include "store/keys/keys.h"
 #include "store/leveldb/encoding/bytes.h"
+
+/* ---- Tables ------------------------------------------------------------------------------ */
+
+static int tables_compare(const void *id, const void *table)
+{
+	uint32_t a = *(const uint32_t *)id, b = ((const struct ldb_fsck_table *)table)->id;
+
+	return (a > b) - (a < b);
+}
+
+struct ldb_fsck_table *ldb_fsck_find(const struct ldb_fsck *f, uint32_t id)
+{
+	return f->tables
+		       ? bsearch(&id, f->tables, f->table_count, sizeof(*f->tables), tables_compare)
+		       : NULL;
+}
+
+static int tables_compare_family(const void *name, const void *family)
+{
+	return strcmp(name, ((const struct wcs_family *)family)->name);
+}
+
+const struct wcs_family *ldb_fsck_family(const struct ldb_fsck_table *table, const char *name)
+{
+	return table->schema.families
+		       ? bsearch(name, table->schema.families, table->schema.family_count,
+				 sizeof(*table->schema.families), tables_compare_family)
+		       : NULL;
+}
+
+static bool tables_has_name(const struct ldb_fsck *f, const char *name)
+{
+	for (size_t i = 0; i < f->table_count; i++)
+		if (strcmp(f->tables[i].schema.name, name) == 0)
+			return true;
+	return false;
+}
+
+void ldb_fsck_table_name(const struct ldb_fsck *f, uint32_t id, char name[WCS_TABLE_NAME_MAX + 1])
+{
+	const struct ldb_fsck_table *table = ldb_fsck_find(f, id);
+	int len = table ? snprintf(name, WCS_TABLE_NAME_MAX + 1, "%s", table->schema.name)
+			: snprintf(name, WCS_TABLE_NAME_MAX + 1, "lost-%" PRIu32, id);
+
+	while (!table && tables_has_name(f, name) && len < (int)WCS_TABLE_NAME_MAX) {
+		name[len++] = '_';
+		name[len] = '\0';
+	}
+}
+
+uint32_t ldb_fsck_table_id(struct ldb_fsck *f, struct ldb_fsck_table *table)
+{
+	if (table->to == 0)
+		table->to = table->id <= LDB_TABLE_ID_MAX ? table->id : ++f->last_table;
+	return table->to;
+}
+
+/* Inserts a table by its id; takes what is in schema. */
+static int tables_insert(struct ldb_fsck *f, uint32_t id, const struct wcs_table_schema *schema)
+{
+	size_t at = f->table_count;
+
+	if (f->table_count == WCS_TABLES_MAX)
+		return wcs_fault_set(f->fsck->fault, -EMFILE,
+				     "it has more than %u tables, which no store can have",
+				     WCS_TABLES_MAX);
+	if (grow(&f->tables, &f->table_room, at + 1, 64, sizeof(*f->tables)))
+		return -ENOMEM;
+	for (; at > 0 && f->tables[at - 1].id > id; at--)
+		f->tables[at] = f->tables[at - 1];
+	f->tables[at] = (struct ldb_fsck_table){.id = id, .schema = *schema};
+	f->table_count++;
+	if (id <= LDB_TABLE_ID_MAX && id > f->last_table)
+		f->last_table = id;
+	return 0;
+}
+
+/* Its id may be above the counter: that is not reported once more. */
+int ldb_fsck_add_table(struct ldb_fsck *f, uint32_t id)
+{
+	struct wcs_table_schema schema = {.delimiter = WCS_DELIMITER_DEFAULT};
+
+	ldb_fsck_table_name(f, id, schema.name);
+	return tables_insert(f, id, &schema);
+}
+
+int ldb_fsck_add_family(struct ldb_fsck_table *table, const char *name)
+{
+	struct wcs_table_schema *schema = &table->schema;
+	size_t at = schema->family_count;
+	struct wcs_family *families =
+		reallocarray(schema->families, at + 1, sizeof(*schema->families));
+
+	if (!families)
+		return -ENOMEM;
+	schema->families = families;
+	for (; at > 0 && strcmp(families[at - 1].name, name) > 0; at--)
+		families[at] = families[at - 1];
+	families[at] = (struct wcs_family){.type = WCS_BYTES, .gc = strdup("never")};
+	snprintf(families[at].name, sizeof(families[at].name), "%s", name);
+	schema->family_count++;
+	table->record.len = 0;
+	return families[at].gc ? 0 : -ENOMEM;
+}
+
+void ldb_fsck_tables_free(struct ldb_fsck *f)
+{
+	for (size_t i = 0; i < f->table_count; i++) {
+		ldb_record_table_clear(&f->tables[i].schema);
+		free(f->tables[i].record.data);
+	}
+	free(f->tables);
+	f->tables = NULL;
+	f->table_count = f->table_room = 0;
+	f->next_table = f->last_table = f->described = 0;
+	f->next_value = f->last_value = 0;
+	f->copy_at = 0;
+	ldb_copy_free(&f->copy);
+}
 
 /* ---- Descriptions ------------------------------------------------------------------------ */
 
@@ -39,52 +158,13 @@ static int tables_correct_policies(struct wcs_table_schema *schema, const char *
 	return 0;
 }
 
-/* A description: its table and key, the record in LevelDB (data NULL: none), and the one that
- * counts, which is LevelDB's or the copy's. restored: why it is the copy's; NULL: it is LevelDB's.
- */
+/* A description: its table, the record in LevelDB (data NULL: none), and the one that counts, which
+ * is LevelDB's or the copy's. restored: why it is the copy's; NULL: it is LevelDB's. */
 struct tables_description {
 	uint32_t id;
-	struct wcs_slice key, old, record;
+	struct wcs_slice old, record;
 	const char *restored;
 };
-
-/* Adds the table of a description that can be used. wrong: what was corrected in it; NULL: nothing.
- */
-static int tables_known(struct ldb_fsck *f, const struct tables_description *one,
-			const struct wcs_table_schema *schema, const char *wrong)
-{
-	const char *done = "put right; what it was is in the quarantine, raw.json";
-	unsigned char *record = NULL;
-	size_t len;
-	bool may;
-	int rc = 0;
-
-	if (one->restored) {
-		wrong = one->restored;
-		done = one->old.data ? "put back from " DIRECTORY_TABLES
-				       "; what it was is in the quarantine, raw.json"
-				     : "put back from " DIRECTORY_TABLES;
-	}
-	f->fsck->result->tables++;
-	may = wrong && ldb_fsck_may(f);
-	if (may) {
-		record = ldb_record_table(schema, &len);
-		rc = record ? 0 : -ENOMEM;
-		if (!rc && one->old.data)
-			rc = wcs_quarantine_raw(f->fsck->quarantine, wrong, one->key, one->old);
-		if (!rc)
-			rc = ldb_fsck_put(f, one->key, (struct wcs_slice){record, len});
-		free(record);
-	}
-	if (!rc && wrong)
-		wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE, wrong, may ? done : NULL, "table %s",
-			       schema->name);
-	if (!rc)
-		rc = grow(&f->tables, &f->table_room, f->table_count + 1, 64, sizeof(*f->tables));
-	if (!rc)
-		f->tables[f->table_count++] = (struct ldb_fsck_table){one->id, *schema};
-	return rc;
-}
 
 /* Decodes and corrects a record. *wrong: what was wrong with it; NULL: nothing. -EIO: it is
  * damaged; -EPROTO: a newer program's, the fault is filled. After an error the caller has nothing
@@ -116,7 +196,7 @@ static int tables_decode(struct ldb_fsck *f, uint32_t id, struct wcs_slice recor
 		if (schema->keys)
 			schema->keys->delimiter = WCS_DELIMITER_DEFAULT;
 	}
-	if (!rc && (!wcs_table_name_valid(schema->name) || ldb_fsck_has_name(f, schema->name))) {
+	if (!rc && (!wcs_table_name_valid(schema->name) || tables_has_name(f, schema->name))) {
 		*wrong = "its name is none, or another table's";
 		ldb_fsck_table_name(f, id, schema->name);
 	}
@@ -129,49 +209,51 @@ static int tables_decode(struct ldb_fsck *f, uint32_t id, struct wcs_slice recor
 
 static int tables_description(struct ldb_fsck *f, const struct tables_description *one)
 {
+	const char *done = "put right", *wrong = NULL;
 	struct wcs_table_schema schema;
-	const char *wrong;
 	int rc = tables_decode(f, one->id, one->record, &schema, &wrong);
 
-	if (one->id > f->last_table)
-		f->last_table = one->id;
 	if (rc == -EIO) {
 		snprintf(f->place, sizeof(f->place), "table %" PRIu32, one->id);
-		return ldb_fsck_take(f, WCS_FOUND_DAMAGE, "its description is damaged", f->place,
-				     one->key, one->old);
+		return ldb_fsck_found(f, WCS_FOUND_DAMAGE, "its description is damaged",
+				      LDB_FSCK_TAKEN, f->place);
 	}
 	if (rc)
 		return rc;
-	rc = tables_known(f, one, &schema, wrong);
-	if (rc)
+	if (one->restored) {
+		wrong = one->restored;
+		done = "put back from " DIRECTORY_TABLES;
+	} else if (!wrong && one->id > LDB_TABLE_ID_MAX) {
+		wrong = "its number leaves no room for more tables";
+		done = "it has another number";
+	}
+	rc = tables_insert(f, one->id, &schema);
+	if (rc) {
 		ldb_record_table_clear(&schema);
-	return rc;
+		return rc;
+	}
+	f->fsck->result->tables++;
+	if (!wrong)
+		return ldb_buffer_set(&ldb_fsck_find(f, one->id)->record, one->record);
+	snprintf(f->place, sizeof(f->place), "table %s", schema.name);
+	return ldb_fsck_found(f, WCS_FOUND_DAMAGE, wrong, done, f->place);
 }
 
 /* ---- The copy of them -------------------------------------------------------------------- */
 
-/* Reads the copy; a damaged one goes to the quarantine. At the end fsck.c writes a new one. */
-static int tables_read_copy(struct ldb_fsck *f)
+int ldb_fsck_tables_start(struct ldb_fsck *f)
 {
-	int rc = ldb_copy_read(f->dir, &f->copy);
-	bool may;
+	int rc;
 
+	ldb_fsck_tables_free(f);
+	f->fsck->result->tables = 0;
+	if (f->mode == LDB_FSCK_VERIFY)
+		return 0;
+	rc = ldb_copy_read(f->dir, &f->copy);
 	if (rc != 0 && rc != -ENOENT && rc != -EIO)
 		return wcs_fault_set(f->fsck->fault, directory_error(-rc), DIRECTORY_TABLES ": %s",
 				     strerror(-rc));
-	if (rc != -EIO)
-		return 0;
-	may = ldb_fsck_may(f);
-	rc = may ? wcs_quarantine_directory(f->fsck->quarantine, f->dir, DIRECTORY_TABLES) : 0;
-	if (rc)
-		return rc;
-	rc = may ? directory_remove(f->dir, DIRECTORY_TABLES) : 0;
-	if (rc)
-		return wcs_fault_set(f->fsck->fault, rc, DIRECTORY_TABLES ": %s", strerror(-rc));
-	wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE, "the copy of the tables' descriptions is damaged",
-		       may ? "rebuilt; what it was is in the quarantine, files/" DIRECTORY_TABLES
-			   : NULL,
-		       DIRECTORY_TABLES);
+	f->copy_damaged = rc == -EIO;
 	return 0;
 }
 
@@ -181,13 +263,26 @@ static bool tables_copy_wins(const struct ldb_fsck *f)
 	return f->copy_wins || f->next_table < f->copy.next;
 }
 
+static int tables_has_cells(struct ldb_fsck *f, uint32_t id, bool *has)
+{
+	struct ldb_merge merge;
+	struct ldb_key first;
+	int rc;
+
+	ldb_key_table(&first, id);
+	rc = ldb_merge_open(&merge, f, (struct wcs_slice){first.data, first.len});
+	if (!rc)
+		rc = ldb_merge_next(&merge);
+	*has = rc == 1 && ldb_key_starts(merge.key.data, merge.key.len, &first);
+	return ldb_merge_close(&merge, rc > 0 ? 0 : rc);
+}
+
 /* Restores the tables of the copy below that id, which LevelDB does not have; without cells they
  * were removed. *copied: the copy's record of that id, if it has one. */
 static int tables_compare_copy(struct ldb_fsck *f, uint64_t id, struct wcs_slice *copied)
 {
 	struct tables_description one = {.restored = "its description is missing"};
 	size_t next = f->copy_at;
-	struct ldb_id_key key;
 	int rc = 0;
 
 	while (!rc && ldb_copy_next(&f->copy, &next, &one.id, &one.record) && one.id <= id) {
@@ -198,21 +293,16 @@ static int tables_compare_copy(struct ldb_fsck *f, uint64_t id, struct wcs_slice
 			*copied = one.record;
 			continue;
 		}
-		rc = lost ? 0 : ldb_copy_has_cells(f->db, one.id, &lost);
-		if (rc)
-			return wcs_fault_set(f->fsck->fault, rc, "data: read: %s", strerror(-rc));
-		key = ldb_key_description(one.id);
-		one.key = (struct wcs_slice){key.data, key.len};
-		if (lost)
+		rc = lost ? 0 : tables_has_cells(f, one.id, &lost);
+		if (!rc && lost)
 			rc = tables_description(f, &one);
 	}
 	return rc;
 }
 
-static int tables_one(struct ldb_fsck *f, uint32_t id, struct wcs_slice key,
-		      struct wcs_slice record)
+static int tables_one(struct ldb_fsck *f, uint32_t id, struct wcs_slice record)
 {
-	struct tables_description one = {.id = id, .key = key, .old = record, .record = record};
+	struct tables_description one = {.id = id, .old = record, .record = record};
 	struct wcs_slice copied = record;
 	struct wcs_table_schema schema;
 	int rc = tables_compare_copy(f, id, &copied);
@@ -236,6 +326,17 @@ static int tables_one(struct ldb_fsck *f, uint32_t id, struct wcs_slice key,
 	return tables_description(f, &one);
 }
 
+int ldb_fsck_tables_end(struct ldb_fsck *f)
+{
+	struct wcs_slice none;
+	int rc = tables_compare_copy(f, UINT64_MAX, &none);
+
+	if (f->last_table + 1 < f->copy.next && f->copy.next <= LDB_TABLE_ID_MAX)
+		f->last_table = f->copy.next - 1;
+	f->described = f->last_table;
+	return rc;
+}
+
 /* ---- Counters and the note --------------------------------------------------------------- */
 
 static bool tables_is(struct wcs_slice key, const struct ldb_id_key *known)
@@ -243,16 +344,16 @@ static bool tables_is(struct wcs_slice key, const struct ldb_id_key *known)
 	return wcs_slice_compare(key, (struct wcs_slice){known->data, known->len}) == 0;
 }
 
-/* Checks a key of the key space of descriptions, counters and the note. */
-static int tables_meta(void *ctx, struct wcs_slice key, struct wcs_slice value)
+int ldb_fsck_tables_one(struct ldb_fsck *f, struct wcs_slice key, struct wcs_slice value,
+			struct ldb_verdict *verdict)
 {
-	struct ldb_fsck *f = ctx;
 	const unsigned char *data = value.data;
 	uint16_t number;
 	uint32_t id;
 
+	verdict->drop = true; /* written at the end */
 	if (ldb_key_description_decode(key.data, key.len, &id))
-		return tables_one(f, id, key, value);
+		return tables_one(f, id, value);
 	if (tables_is(key, &ldb_key_next_table)) {
 		f->next_table = value.len == 4 ? get_be32(value.data) : 0;
 		return 0;
@@ -261,81 +362,88 @@ static int tables_meta(void *ctx, struct wcs_slice key, struct wcs_slice value)
 		f->next_value = value.len == 8 ? get_be64(value.data) : 0;
 		return 0;
 	}
-	if (!ldb_key_note_decode(key.data, key.len, &number))
-		return ldb_fsck_take(f, WCS_FOUND_DAMAGE, "a key of no kind that there is",
-				     ldb_fsck_key_place(f, key), key, value);
-	if (number > 0) /* a record of the heat map: a mount passes over a wrong one */
+	verdict->place = ldb_fsck_key_place(f, key);
+	if (!ldb_key_note_decode(key.data, key.len, &number)) {
+		verdict->what = "a key of no kind that there is";
 		return 0;
-	/* as store/collect/collector_pass.c writes it */
-	if (value.len >= 9 && data[8] <= WCS_TABLE_NAME_MAX && value.len - 9 >= data[8] &&
-	    value.len - 9 - data[8] <= LDB_KEY_MAX && get_be64(data) <= INT64_MAX)
-		return 0;
-	return ldb_fsck_take(f, WCS_FOUND_DAMAGE, "the note of where the collector was is damaged",
-			     ldb_fsck_key_place(f, key), key, value);
-}
-
-int ldb_fsck_tables(struct ldb_fsck *f)
-{
-	struct wcs_schema schema;
-	struct wcs_slice none;
-	char *line;
-	int rc = tables_read_copy(f);
-
-	if (!rc)
-		rc = ldb_fsck_pass(f, 'm', "tables", tables_meta, f);
-	if (!rc)
-		rc = tables_compare_copy(f, UINT64_MAX, &none);
-	if (f->last_table + 1 < f->copy.next)
-		f->last_table = f->copy.next - 1;
-	if (!rc && f->table_count > WCS_TABLES_MAX)
-		wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE,
-			       "more tables than a store can have; it cannot be mounted", NULL,
-			       "schema");
-	if (rc || !f->fsck->quarantine)
-		return rc;
-	schema = (struct wcs_schema){.table_count = f->table_count};
-	schema.tables = calloc(f->table_count + 1, sizeof(*schema.tables));
-	if (!schema.tables)
-		return -ENOMEM;
-	for (size_t i = 0; i < f->table_count; i++)
-		schema.tables[i] = f->tables[i].schema;
-	line = wcs_schema_line(&schema);
-	free(schema.tables);
-	if (!line)
-		return -ENOMEM;
-	wcs_quarantine_schema(f->fsck->quarantine, line);
+	}
+	/* Others are records of the heat map: a mount passes over a wrong one. The note is as
+	 * store/collect/collector_pass.c writes it. */
+	verdict->drop =
+		number == 0 &&
+		!(value.len >= 9 && data[8] <= WCS_TABLE_NAME_MAX && value.len - 9 >= data[8] &&
+		  value.len - 9 - data[8] <= LDB_KEY_MAX && get_be64(data) <= INT64_MAX);
+	if (verdict->drop)
+		verdict->what = "the note of where the collector was is damaged";
 	return 0;
 }
 
-/* Corrects a counter that is missing, or so low that new ids would be those of old data. */
-static int tables_counter(struct ldb_fsck *f, const struct ldb_id_key *key, const char *of,
-			  uint64_t next, uint64_t needed, size_t len)
+/* ---- Writing ----------------------------------------------------------------------------- */
+
+/* A counter, the least that it should have been, the least that it must be, and the highest that
+ * leaves room for more. */
+struct tables_counter {
+	const struct ldb_id_key *key;
+	size_t len;
+	const char *place;
+	uint64_t next, needed, least, most;
+};
+
+static int tables_counter(struct ldb_fsck *f, const struct tables_counter *counter)
 {
-	unsigned char record[8], *from = record + 8 - len;
-	struct wcs_slice value = {from, len};
-	bool may;
+	uint64_t next = counter->next;
+	unsigned char record[8];
+	const char *wrong = NULL;
 	int rc = 0;
 
-	if (next >= needed)
-		return 0;
-	may = ldb_fsck_may(f);
-	put_be64(record, needed);
-	if (may)
-		rc = ldb_fsck_put(f, (struct wcs_slice){key->data, key->len}, value);
-	if (!rc)
-		wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE,
-			       next == 0 ? "missing or damaged"
-					 : "too low: what is there would be written over",
-			       may ? "counted again" : NULL, "counter of %s", of);
+	if (next < counter->needed)
+		wrong = next == 0 ? "missing or damaged"
+				  : "too low: what is there would be written over";
+	else if (next > counter->most && counter->least <= counter->most)
+		wrong = "too high: it leaves no room for more";
+	if (wrong)
+		rc = ldb_fsck_found(f, WCS_FOUND_DAMAGE, wrong, "counted again", counter->place);
+	put_be64(record, wrong || next < counter->least ? counter->least : next);
+	return rc ? rc
+		  : ldb_fsck_put(f, (struct wcs_slice){counter->key->data, counter->key->len},
+				 (struct wcs_slice){record + 8 - counter->len, counter->len});
+}
+
+static int tables_write_one(struct ldb_fsck *f, struct ldb_fsck_table *table)
+{
+	struct ldb_id_key key = ldb_key_description(ldb_fsck_table_id(f, table));
+	struct wcs_slice record = ldb_buffer_slice(&table->record);
+	unsigned char *made = NULL;
+	int rc;
+
+	if (record.len == 0)
+		record.data = made = ldb_record_table(&table->schema, &record.len);
+	rc = record.data ? ldb_fsck_put(f, (struct wcs_slice){key.data, key.len}, record) : -ENOMEM;
+	free(made);
 	return rc;
 }
 
-int ldb_fsck_counters(struct ldb_fsck *f)
+int ldb_fsck_tables_write(struct ldb_fsck *f)
 {
-	int rc = tables_counter(f, &ldb_key_next_table, "tables", f->next_table,
-				(uint64_t)f->last_table + 1, 4);
+	struct tables_counter tables = {.key = &ldb_key_next_table,
+					.len = 4,
+					.place = "counter of tables",
+					.next = f->next_table,
+					.most = LDB_TABLE_ID_MAX};
+	const struct tables_counter values = {.key = &ldb_key_next_value,
+					      .len = 8,
+					      .place = "counter of values",
+					      .next = f->next_value,
+					      .needed = f->last_value + 1,
+					      .least = f->last_value + 1,
+					      .most = LDB_VALUE_ID_MAX};
+	int rc = 0;
 
-	return rc ? rc
-		  : tables_counter(f, &ldb_key_next_value, "values", f->next_value,
-				   f->last_value + 1, 8);
+	for (size_t i = 0; !rc && f->to && i < f->table_count; i++)
+		rc = tables_write_one(f, &f->tables[i]);
+	tables.needed = (uint64_t)f->described + 1;
+	tables.least = (uint64_t)f->last_table + 1;
+	if (!rc)
+		rc = tables_counter(f, &tables);
+	return rc ? rc : tables_counter(f, &values);
 }

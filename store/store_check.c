@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Checks a store: its directory and marker here, the rest by its engine. The store stays locked
+ * from the first look to the end: a repair meets the faults that the check found.
+ */
+#include "store/fsck.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "store/disk/clone.h"
+#include "store/disk/directory.h"
+#include "store/table/table.h"
+
+/* ---- Findings ---------------------------------------------------------------------------- */
+
+static void fsck_tell(struct wcs_fsck *fsck, const struct wcs_finding *finding)
+{
+	if (finding->kind != WCS_FOUND_NOTICE) {
+		fsck->result->found++;
+		fsck->result->corrected += finding->done != NULL;
+	}
+	if (fsck->options->found != NULL)
+		fsck->options->found(fsck->options->ctx, finding);
+}
+
+/* The texts of a finding in the file of those that wait, each with a NUL; no `done` is empty. */
+static void fsck_put(FILE *file, const struct wcs_finding *finding)
+{
+	fprintf(file, "%c%s%c%s%c%s%c", (int)finding->kind + '0', finding->where, 0, finding->what,
+		0, finding->done != NULL ? finding->done : "", 0);
+}
+
+/* Tells the findings that wait. repaired: the repair came to its end. */
+static int fsck_tell_all(struct wcs_fsck *fsck, bool repaired)
+{
+	char *texts[3] = {NULL};
+	size_t rooms[3] = {0};
+	FILE *file = fsck->told;
+	int kind, rc = 0;
+
+	fsck->told = NULL;
+	if (file == NULL)
+		return 0;
+	if (fflush(file) != 0)
+		rc = wcs_fault_set(fsck->fault, -EIO, "$TMPDIR: %s", strerror(errno));
+	rewind(file);
+	while (rc == 0 && (kind = getc(file)) != EOF) {
+		struct wcs_finding finding = {.kind = (enum wcs_found)(kind - '0')};
+
+		for (size_t i = 0; rc == 0 && i < 3; i++)
+			if (getdelim(&texts[i], &rooms[i], '\0', file) <= 0)
+				rc = wcs_fault_set(fsck->fault, -EIO,
+						   "the findings in $TMPDIR cannot be read");
+		if (rc != 0)
+			break;
+		finding.where = texts[0];
+		finding.what = texts[1];
+		finding.done = repaired && *texts[2] != '\0' ? texts[2] : NULL;
+		fsck_tell(fsck, &finding);
+	}
+	for (size_t i = 0; i < 3; i++)
+		free(texts[i]);
+	fclose(file);
+	return rc;
+}
+
+void wcs_fsck_found(struct wcs_fsck *fsck, enum wcs_found kind, const char *what, const char *done,
+		    const char *where, ...)
+{
+	struct wcs_finding finding = {.kind = kind, .what = what, .done = done};
+	char *text = NULL;
+	va_list args;
+
+	va_start(args, where);
+	if (vasprintf(&text, where, args) < 0)
+		text = NULL;
+	va_end(args);
+	finding.where = text != NULL ? text : "(no memory)";
+	if (fsck->told != NULL)
+		fsck_put(fsck->told, &finding);
+	else
+		fsck_tell(fsck, &finding);
+	free(text);
+}
+
+/* ---- Changes ----------------------------------------------------------------------------- */
+
+/* A file without a name in $TMPDIR; NULL: none can be made, and findings do not wait. */
+static FILE *fsck_temporary(void)
+{
+	const char *below = getenv("TMPDIR");
+	FILE *file = NULL;
+	char *name;
+	int fd;
+
+	if (below == NULL || *below != '/')
+		below = "/var/tmp";
+	if (asprintf(&name, "%s/fsck.rowfs.XXXXXX", below) < 0)
+		return NULL;
+	fd = mkostemp(name, O_CLOEXEC);
+	if (fd >= 0)
+		unlink(name);
+	free(name);
+	if (fd >= 0)
+		file = fdopen(fd, "w+");
+	if (file == NULL && fd >= 0)
+		close(fd);
+	return file;
+}
+
+bool wcs_fsck_agreed(struct wcs_fsck *fsck)
+{
+	static const char what[] =
+		"The store is damaged. Repair it? What can be read stays. What cannot is lost, so "
+		"that data that was deleted or replaced may be back. The store as it was is kept "
+		"in the quarantine.";
+	const struct wcs_check_options *options = fsck->options;
+
+	if (!options->repair)
+		return false;
+	if (fsck->answer == 0) {
+		fsck->answer =
+			options->agree == NULL || options->agree(options->ctx, what) ? 1 : -1;
+		if (fsck->answer > 0)
+			fsck->told = fsck_temporary();
+	}
+	return fsck->answer > 0;
+}
+
+static bool fsck_copies(void *ctx, uint64_t done, uint64_t total)
+{
+	return wcs_fsck_progress(ctx, "copy", done, total) == 0;
+}
+
+int wcs_fsck_keep(struct wcs_fsck *fsck)
+{
+	const struct directory_clone request = {.path = fsck->options->quarantine,
+						.fixed = fsck->fixed,
+						.go_on = fsck_copies,
+						.ctx = fsck,
+						.fault = fsck->fault};
+
+	int rc = 0;
+
+	if (!fsck->result->quarantined)
+		rc = directory_clone(&request, fsck->store, "store");
+	fsck->result->quarantined = rc == 0;
+	return rc;
+}
+
+int wcs_fsck_progress(struct wcs_fsck *fsck, const char *what, uint64_t done, uint64_t total)
+{
+	const struct wcs_check_options *options = fsck->options;
+
+	if (options->progress == NULL || options->progress(options->ctx, what, done, total))
+		return 0;
+	return wcs_fault_set(fsck->fault, -ECANCELED, "stopped before it was through");
+}
+
+/* ---- The check --------------------------------------------------------------------------- */
+
+static int fsck_marker(struct wcs_fsck *fsck, struct directory *directory, const char *engine)
+{
+	bool mend = wcs_fsck_agreed(fsck);
+	int rc = 0;
+
+	if (mend && faccessat(directory->fd, DIRECTORY_MARKER, F_OK, 0) == 0)
+		rc = wcs_fsck_keep(fsck);
+	if (rc == 0 && mend)
+		rc = directory_mend_marker(directory, engine, fsck->fault);
+	if (rc == 0)
+		wcs_fsck_found(fsck, WCS_FOUND_DAMAGE, "damaged or missing",
+			       mend ? "rebuilt; the store may seem made at another time" : NULL,
+			       DIRECTORY_MARKER);
+	return rc;
+}
+
+/* The marker is mended last: records of a newer program end the check before. */
+static int fsck_directory(struct wcs_fsck *fsck, struct directory *directory)
+{
+	const struct wcs_backend *backend;
+	struct directory_marker marker;
+	struct wcs_fault fault = {0};
+	int rc = directory_read_marker(directory, &marker, &fault);
+	bool damaged = rc == -EIO || rc == -ENOENT;
+
+	if (rc != 0 && !damaged)
+		return wcs_fault_set(fsck->fault, rc, "%s", fault.text);
+	backend = wcs_backend_find(damaged ? NULL : marker.engine); /* NULL: the default one */
+	if (backend == NULL)
+		return wcs_fault_set(fsck->fault, -EINVAL,
+				     "its engine is %s, which this program does not have",
+				     marker.engine);
+	if (backend->local == NULL || backend->local->check == NULL)
+		return wcs_fault_set(fsck->fault, -EOPNOTSUPP,
+				     "a store of the engine %s cannot be checked from here",
+				     backend->name);
+	fsck->store = directory->fd;
+	fsck->fixed = backend->local->fixed;
+	rc = backend->local->check_unused(directory->path, fsck->fault);
+	if (rc == 0)
+		rc = directory_check_data(directory, fsck->fault);
+	if (rc == 0)
+		rc = backend->local->check(directory->path, fsck);
+	return rc == 0 && damaged ? fsck_marker(fsck, directory, backend->name) : rc;
+}
+
+int wcs_store_check(const char *path, const struct wcs_check_options *options,
+		    struct wcs_check_result *result, struct wcs_fault *fault)
+{
+	struct wcs_fsck fsck = {.options = options, .result = result};
+	struct directory *directory = NULL;
+	struct wcs_fault unused;
+	int rc, told;
+
+	fsck.fault = fault != NULL ? fault : &unused;
+	memset(result, 0, sizeof(*result));
+	rc = directory_open(path, options->repair ? DIRECTORY_MEND : DIRECTORY_LOOK, &directory,
+			    fsck.fault);
+	if (rc == 0)
+		rc = fsck_directory(&fsck, directory);
+	told = fsck_tell_all(&fsck, rc == 0);
+	directory_close(directory);
+	return rc == 0 ? told : rc;
+}
