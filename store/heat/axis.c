@@ -124,7 +124,7 @@ static int axis_rows(const struct heat_axis *axis, const struct heat_part *part,
 
 	for (size_t at = part->first; at < part->first + part->count && rc == 0; at++) {
 		struct heat_span span = {
-			axis->ranges[at].start, heat_axis_end(axis, part, at), {0, 0, 0, 0, 0}};
+			axis->ranges[at].start, heat_axis_end(axis, part, at), {.reads = 0}};
 
 		span.counts.reads = (uint64_t)(axis->ranges[at].weight * decay);
 		rc = heat_spans_add(&old, &span);
@@ -139,8 +139,8 @@ static int axis_rows(const struct heat_axis *axis, const struct heat_part *part,
 
 /* Puts the counts of a shard, which came meanwhile, into the ranges of the next axis. room: zeros
  * for as many ranges, before and afterwards. */
-static void axis_move(struct heat_counts *counts, const struct heat_axis *axis,
-		      struct heat_axis *next, struct heat_counts *room)
+static void axis_move(union heat_counts *counts, const struct heat_axis *axis,
+		      struct heat_axis *next, union heat_counts *room)
 {
 	size_t used;
 
@@ -189,7 +189,7 @@ int heat_axis_divide(struct heat *heat, const struct heat_live *live,
 		     const struct heat_record *seen, uint64_t ops, double decay)
 {
 	struct heat_axis *axis = heat->axis, *next = calloc(1, sizeof(*next));
-	struct heat_counts *room = calloc(HEAT_RANGES, sizeof(*room));
+	union heat_counts *room = calloc(HEAT_RANGES, sizeof(*room));
 	double total = (double)ops;
 	int rc = next != NULL && room != NULL ? 0 : -ENOMEM;
 

@@ -64,7 +64,7 @@ static void shard_sample(struct heat_sample *sample, uint32_t table, struct wcs_
 /* Offers the key to the summary, and its operations to the sample, in which each operation is as
  * likely as any other (after algorithm R: Vitter, "Random Sampling with a Reservoir", 1985). */
 static void shard_offer(struct heat_shard *shard, uint32_t table, struct wcs_slice key,
-			const struct heat_counts *counts)
+			const union heat_counts *counts)
 {
 	uint64_t ops = heat_counts_ops(counts), taken;
 
@@ -98,10 +98,11 @@ static uint64_t shard_skip(struct heat_shard *shard)
 
 /* Offers the key of a batch, if it is its turn. */
 static void shard_offer_several(struct heat_shard *shard, uint32_t table, struct wcs_slice key,
-				const struct heat_counts *counts)
+				const union heat_counts *counts)
 {
-	struct heat_counts several = {counts->reads * HEAT_SEVERAL, counts->writes * HEAT_SEVERAL,
-				      counts->bytes * HEAT_SEVERAL, 0, 0};
+	union heat_counts several = {.reads = counts->reads * HEAT_SEVERAL,
+				     .writes = counts->writes * HEAT_SEVERAL,
+				     .bytes = counts->bytes * HEAT_SEVERAL};
 
 	if (shard->owed > 1) {
 		shard->owed--;
@@ -113,7 +114,7 @@ static void shard_offer_several(struct heat_shard *shard, uint32_t table, struct
 
 /* Counts one operation on the stored key. */
 static void count_one(struct wcs_table *table, struct wcs_slice stored,
-		      const struct heat_counts *counts)
+		      const union heat_counts *counts)
 {
 	struct heat *heat = table->store->heat;
 	const struct heat_part *part;
@@ -130,7 +131,7 @@ void heat_count_get(struct wcs_table *table, const struct wcs_keys *keys, struct
 		    int64_t began)
 {
 	unsigned char bytes[WCS_ROW_KEY_MAX];
-	struct heat_counts counts = {.reads = 1, .timed = 1};
+	union heat_counts counts = {.reads = 1, .timed = 1};
 
 	if (began == 0)
 		return;
@@ -145,13 +146,13 @@ void wcs_heat_row(struct wcs_table *table, bool raw, struct wcs_slice row)
 
 	if (table->store->heat != NULL)
 		count_one(table, wcs_keys_stored(keys, row, bytes),
-			  &(struct heat_counts){.reads = 1});
+			  &(union heat_counts){.reads = 1});
 }
 
 void heat_count_move(struct wcs_table *table, struct wcs_slice row, int64_t began)
 {
 	unsigned char bytes[WCS_ROW_KEY_MAX];
-	struct heat_counts counts = {.writes = 2, .timed = 1};
+	union heat_counts counts = {.writes = 2, .timed = 1};
 
 	if (began == 0)
 		return;
@@ -178,11 +179,10 @@ void heat_count_mutations(struct wcs_table *table, const struct wcs_entry *entri
 	for (size_t i = 0; i < count; i++) {
 		const struct wcs_mutation *mutation = entries[i].mutation;
 		struct wcs_slice key = wcs_keys_stored(keys, entries[i].row, bytes);
-		struct heat_counts counts = {.writes = mutation->write_count +
-						       mutation->delete_count +
-						       mutation->delete_row,
-					     .nanoseconds = each,
-					     .timed = 1};
+		union heat_counts counts = {.writes = mutation->write_count +
+						      mutation->delete_count + mutation->delete_row,
+					    .nanoseconds = each,
+					    .timed = 1};
 
 		if (counts.writes == 0)
 			continue;
@@ -212,7 +212,7 @@ static struct wcs_slice scan_copy(unsigned char *to, struct wcs_slice key)
 static void scan_flush(struct heat *heat, struct wcs_scan *of, struct wcs_slice key, bool enters)
 {
 	struct heat_scan *scan = of->heat;
-	const struct heat_counts one = {.reads = scan->weight}, all = {.reads = scan->rows};
+	const union heat_counts one = {.reads = scan->weight}, all = {.reads = scan->rows};
 	const struct heat_part *part;
 	struct heat_shard *shard = shard_enter(heat, of->table, &part);
 	size_t at = scan->range;

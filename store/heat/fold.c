@@ -22,7 +22,7 @@ enum {
 /* The counts of all shards since the last fold, and the axis that they are of. */
 struct drained {
 	const struct heat_axis *axis;
-	struct heat_counts *counts;
+	union heat_counts *counts;
 	struct heat_sample *samples; /* ascending */
 	size_t sample_count;
 	struct heat_entry *entries; /* of all summaries; one for each key */
@@ -228,20 +228,12 @@ static int fold_ranges(const struct drained *drained, struct heat_record *record
 /* ---- Hot rows ---------------------------------------------------------------------------- */
 
 /* The parts of the counts that a hot row has, and the others. */
-static void fold_split(struct heat_counts *all, const struct heat_counts *row,
-		       struct heat_counts *own)
+static void fold_split(union heat_counts *all, const union heat_counts *row, union heat_counts *own)
 {
-	own->reads = row->reads < all->reads ? row->reads : all->reads;
-	own->writes = row->writes < all->writes ? row->writes : all->writes;
-	own->bytes = row->bytes < all->bytes ? row->bytes : all->bytes;
-	own->timed = row->timed < all->timed ? row->timed : all->timed;
-	own->nanoseconds =
-		row->nanoseconds < all->nanoseconds ? row->nanoseconds : all->nanoseconds;
-	all->reads -= own->reads;
-	all->writes -= own->writes;
-	all->bytes -= own->bytes;
-	all->timed -= own->timed;
-	all->nanoseconds -= own->nanoseconds;
+	for (size_t i = 0; i < HEAT_COUNTS; i++) {
+		own->each[i] = row->each[i] < all->each[i] ? row->each[i] : all->each[i];
+		all->each[i] -= own->each[i];
+	}
 }
 
 static int entry_compare(const void *a, const void *b)
@@ -288,7 +280,7 @@ static int fold_hot(struct drained *drained, struct heat_record *record)
 		const struct heat_entry *entry = &drained->entries[i];
 		const struct wcs_slice key = {entry->key, entry->len};
 		const struct heat_part *part = heat_axis_part(drained->axis, entry->table);
-		struct heat_span span = {.counts = {0, 0, 0, 0, 0}};
+		struct heat_span span = {.counts = {.reads = 0}};
 		struct heat_spans *spans;
 
 		if (part == NULL || !fold_is_hot(entry, drained->ops))

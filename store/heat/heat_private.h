@@ -23,25 +23,26 @@ enum {
 	HEAT_MEMORY_RECORD_MAX = 3072,
 };
 
-struct heat_counts {
-	uint64_t reads, writes, bytes;
-	uint64_t nanoseconds, timed; /* of so many gets and mutations */
+#define HEAT_COUNTS 5
+union heat_counts {
+	struct {
+		uint64_t reads, writes, bytes;
+		uint64_t nanoseconds, timed; /* of so many gets and mutations */
+	};
+	uint64_t each[HEAT_COUNTS]; /* in the order of a record */
 };
-static inline void heat_counts_add(struct heat_counts *to, const struct heat_counts *more)
+static inline void heat_counts_add(union heat_counts *to, const union heat_counts *more)
 {
-	to->reads += more->reads;
-	to->writes += more->writes;
-	to->bytes += more->bytes;
-	to->nanoseconds += more->nanoseconds;
-	to->timed += more->timed;
+	for (size_t i = 0; i < HEAT_COUNTS; i++)
+		to->each[i] += more->each[i];
 }
-static inline uint64_t heat_counts_ops(const struct heat_counts *counts)
+static inline uint64_t heat_counts_ops(const union heat_counts *counts)
 {
 	return counts->reads + counts->writes;
 }
 /* The parts [from, to) of so many equal ones (at most 2^20), which add up to the whole. */
-struct heat_counts heat_counts_part(const struct heat_counts *counts, uint64_t from, uint64_t to,
-				    uint64_t parts);
+union heat_counts heat_counts_part(const union heat_counts *counts, uint64_t from, uint64_t to,
+				   uint64_t parts);
 
 /* ---- spans.c: key ranges with counts, and their bytes ---- */
 /* Memory that is freed at once. All zero is an empty one. */
@@ -56,7 +57,7 @@ void heat_arena_free(struct heat_arena *arena);
 /* Stored keys [start, end) and their counts; end.data NULL: to the table's end. */
 struct heat_span {
 	struct wcs_slice start, end;
-	struct heat_counts counts;
+	union heat_counts counts;
 };
 /* Ascending spans without overlap. */
 struct heat_spans {
@@ -107,7 +108,7 @@ int heat_rows_spread(struct heat_rows *rows, size_t limit);
 /* Divides the counts of each span among the rows that it covers, by their weights. counts has
  * rows->count elements. */
 void heat_rows_fill(const struct heat_rows *rows, const struct heat_spans *spans,
-		    struct heat_counts *counts);
+		    union heat_counts *counts);
 /* Joins lists of spans into one of at most `limit` spans, whose bytes are the rows', which are
  * made. */
 int heat_rows_join(struct heat_rows *rows, unsigned char delimiter,
@@ -116,7 +117,7 @@ int heat_rows_join(struct heat_rows *rows, unsigned char delimiter,
 
 /* ---- summary.c: the most frequent keys ---- */
 struct heat_entry {
-	struct heat_counts counts; /* since the key has this entry: no more than there were */
+	union heat_counts counts; /* since the key has this entry: no more than there were */
 	uint32_t offers;
 	uint32_t table;
 	uint32_t len;
@@ -131,7 +132,7 @@ struct heat_summary {
 bool heat_entry_is(const struct heat_entry *entry, uint32_t table, struct wcs_slice key);
 void heat_summary_clear(struct heat_summary *summary);
 void heat_summary_offer(struct heat_summary *summary, uint32_t table, struct wcs_slice key,
-			const struct heat_counts *counts);
+			const union heat_counts *counts);
 
 /* ---- axis.c: the ranges that are counted ---- */
 struct heat_part {
@@ -175,7 +176,7 @@ struct heat_shard {
 	size_t sample_count;
 	struct heat_sample samples[HEAT_SAMPLES];
 	struct heat_summary summary;
-	struct heat_counts counts[HEAT_RANGES]; /* of heat->axis */
+	union heat_counts counts[HEAT_RANGES]; /* of heat->axis */
 };
 struct heat {
 	struct wcs_store *store;

@@ -19,8 +19,8 @@ struct making {
 	int64_t joined;	     /* slots of a column */
 	int64_t found;	     /* the first slot with a record, or behind the last */
 	struct heat_rows rows;
-	struct heat_counts *counts; /* of a column */
-	struct heat_counts *totals; /* of the rows */
+	union heat_counts *counts; /* of a column */
+	union heat_counts *totals; /* of the rows */
 };
 
 /* Fills an empty record with that of a slot: 1, 0: none, or an error. */
@@ -65,7 +65,7 @@ static int map_divide(struct making *making, size_t rows_max)
 	return rc < 0 ? rc : 0;
 }
 
-static uint64_t map_value(const struct heat_counts *counts, enum wcs_heat_metric metric)
+static uint64_t map_value(const union heat_counts *counts, enum wcs_heat_metric metric)
 {
 	switch (metric) {
 	case WCS_HEAT_READS:
@@ -113,7 +113,7 @@ static int map_fill(struct making *making, struct wcs_heat_map *map)
 /* Hands the rows and their bytes to the map. */
 static int map_ranges(struct making *making, struct wcs_heat_map *map)
 {
-	struct heat_counts all = {0, 0, 0, 0, 0};
+	union heat_counts all = {.reads = 0};
 	size_t len = 0;
 	unsigned char *bytes;
 

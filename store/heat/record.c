@@ -108,17 +108,13 @@ static void put_spans(struct writer *writer, const struct heat_spans *spans)
 
 	for (size_t i = 0; i < spans->count; i++) {
 		const struct heat_span *span = &spans->spans[i];
-		const struct heat_counts *counts = &span->counts;
 		unsigned int kind = span_end_kind(spans, i);
 
 		put_key(writer, before, span->start, 2, kind);
 		if (kind == END_GIVEN)
 			put_key(writer, span->start, span->end, 0, 0);
-		put_number(writer, counts->reads);
-		put_number(writer, counts->writes);
-		put_number(writer, counts->bytes);
-		put_number(writer, counts->nanoseconds);
-		put_number(writer, counts->timed);
+		for (size_t n = 0; n < HEAT_COUNTS; n++)
+			put_number(writer, span->counts.each[n]);
 		before = span->start;
 	}
 }
@@ -208,11 +204,8 @@ static void get_span(struct reader *reader, struct heat_arena *arena, struct wcs
 		span->end = heat_arena_copy(arena, span->start, 1);
 	if (*kind == END_GIVEN)
 		span->end = get_key(reader, arena, span->start, 0, NULL);
-	span->counts.reads = get_number(reader);
-	span->counts.writes = get_number(reader);
-	span->counts.bytes = get_number(reader);
-	span->counts.nanoseconds = get_number(reader);
-	span->counts.timed = get_number(reader);
+	for (size_t n = 0; n < HEAT_COUNTS; n++)
+		span->counts.each[n] = get_number(reader);
 }
 
 static int get_spans(struct reader *reader, struct heat_arena *arena, struct heat_spans *spans)

@@ -289,7 +289,7 @@ static struct wcs_slice rows_end(const struct heat_rows *rows, size_t at)
 
 /* Divides the counts among the rows [first, end), by weight; equally if none has any. */
 static void rows_divide(const struct heat_rows *rows, size_t first, size_t end,
-			const struct heat_counts *all, struct heat_counts *counts)
+			const union heat_counts *all, union heat_counts *counts)
 {
 	double total = 0, sum = 0;
 	uint64_t from = 0, to;
@@ -297,7 +297,7 @@ static void rows_divide(const struct heat_rows *rows, size_t first, size_t end,
 	for (size_t at = first; at < end; at++)
 		total += rows->rows[at].weight;
 	for (size_t at = first; at < end; at++) {
-		struct heat_counts part;
+		union heat_counts part;
 
 		sum += total > 0 ? rows->rows[at].weight / total : 1.0 / (double)(end - first);
 		to = at + 1 < end ? (uint64_t)(sum * ROWS_UNITS) : ROWS_UNITS;
@@ -310,7 +310,7 @@ static void rows_divide(const struct heat_rows *rows, size_t first, size_t end,
 }
 
 void heat_rows_fill(const struct heat_rows *rows, const struct heat_spans *spans,
-		    struct heat_counts *counts)
+		    union heat_counts *counts)
 {
 	size_t row = 0;
 
@@ -327,10 +327,10 @@ void heat_rows_fill(const struct heat_rows *rows, const struct heat_spans *spans
 	}
 }
 
-static int rows_spans(const struct heat_rows *rows, const struct heat_counts *counts,
+static int rows_spans(const struct heat_rows *rows, const union heat_counts *counts,
 		      struct heat_spans *spans)
 {
-	static const struct heat_counts none;
+	static const union heat_counts none;
 	int rc = 0;
 
 	for (size_t i = 0; i < rows->count && rc == 0; i++) {
@@ -346,7 +346,7 @@ int heat_rows_join(struct heat_rows *rows, unsigned char delimiter,
 		   const struct heat_spans *const *lists, size_t list_count, size_t limit,
 		   struct heat_spans *joined)
 {
-	struct heat_counts *counts = NULL;
+	union heat_counts *counts = NULL;
 	int rc = heat_rows_init(rows, delimiter);
 
 	for (size_t i = 0; i < list_count && rc == 0; i++)

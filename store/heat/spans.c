@@ -12,24 +12,17 @@ struct heat_block {
 	unsigned char bytes[];
 };
 
-/* The share of n that the parts [from, to) have. */
-static uint64_t counts_share(uint64_t n, uint64_t from, uint64_t to, uint64_t parts)
+union heat_counts heat_counts_part(const union heat_counts *counts, uint64_t from, uint64_t to,
+				   uint64_t parts)
 {
-	uint64_t rest = n % parts;
+	union heat_counts part;
 
-	return n / parts * (to - from) + rest * to / parts - rest * from / parts;
-}
+	for (size_t i = 0; i < HEAT_COUNTS; i++) {
+		uint64_t n = counts->each[i], rest = n % parts;
 
-struct heat_counts heat_counts_part(const struct heat_counts *counts, uint64_t from, uint64_t to,
-				    uint64_t parts)
-{
-	return (struct heat_counts){
-		.reads = counts_share(counts->reads, from, to, parts),
-		.writes = counts_share(counts->writes, from, to, parts),
-		.bytes = counts_share(counts->bytes, from, to, parts),
-		.nanoseconds = counts_share(counts->nanoseconds, from, to, parts),
-		.timed = counts_share(counts->timed, from, to, parts),
-	};
+		part.each[i] = n / parts * (to - from) + rest * to / parts - rest * from / parts;
+	}
+	return part;
 }
 
 struct wcs_slice heat_arena_copy(struct heat_arena *arena, struct wcs_slice bytes, size_t behind)

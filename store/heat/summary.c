@@ -20,7 +20,7 @@ bool heat_entry_is(const struct heat_entry *entry, uint32_t table, struct wcs_sl
 }
 
 void heat_summary_offer(struct heat_summary *summary, uint32_t table, struct wcs_slice key,
-			const struct heat_counts *counts)
+			const union heat_counts *counts)
 {
 	uint64_t hash = hash_bytes(HASH_START ^ table, key.data, key.len) | 1;
 	struct heat_entry *entry;
