@@ -182,6 +182,9 @@ struct advice_rule {
 	const char *action;
 	const char *section; /* of docs/row-keys.md */
 	const char *source;  /* of the threshold, or of the advice where the threshold is rowfs's */
+	/* rules_class: the class; rules_traffic: the pattern; rules_peak: its place in the
+	 * statistics. */
+	size_t of;
 };
 
 /* ---- rules.c ---- */
@@ -196,9 +199,8 @@ double advice_error(const struct wcs_advice *advice, const struct advice_spread 
 
 /* ---- rules_keys.c, rules_size.c, rules_traffic.c: functions of rules ---- */
 bool rules_hashed(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
-bool rules_binary(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
+bool rules_class(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
 bool rules_numbers(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
-bool rules_domains(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
 bool rules_personal(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
 bool rules_depths(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
 bool rules_order(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
@@ -208,17 +210,12 @@ bool rules_salt_missing(const struct wcs_advice *advice, size_t at, struct advic
 bool rules_salt_uneven(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
 bool rules_salt_idle(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
 
-bool rules_row_bytes(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
-bool rules_cell_bytes(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
-bool rules_columns(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
-bool rules_versions(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
+bool rules_peak(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
 bool rules_families(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
 bool rules_empty(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
 bool rules_names(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
 
-bool rules_hot_row(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
-bool rules_hot_prefix(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
-bool rules_hot_end(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
+bool rules_traffic(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
 
 /* ---- tables.c ---- */
 /* Remembers the table that ends, if it is small. -ENOMEM. */

@@ -5,6 +5,7 @@
  * limit was chosen here.
  */
 #include <math.h>
+#include <stddef.h>
 
 #include "store/advice/advice_private.h"
 
@@ -19,28 +20,27 @@
 
 static const struct advice_rule rules[] = {
 	/* ---- Traffic ---- */
-	{"hot-row", ADVICE_WARNING, ADVICE_HOT, rules_hot_row, WCS_HEAT_HOT_ROW_SHARE / 100.0, 0,
+	{"hot-row", ADVICE_WARNING, ADVICE_HOT, rules_traffic, WCS_HEAT_HOT_ROW_SHARE / 100.0, 0,
 	 ADVICE_UNIT_SHARE, "of the operations of 6 hours went to one row",
 	 "No key design and no salt divides one row. If the row is written, make a row for "
 	 "each of a few writers, with the number of the writer as another last segment, and "
 	 "read these rows as one prefix; a counter becomes an intsum in each of them. If it "
 	 "is read, keep its value in the readers for a few seconds.",
-	 "a-hot-row", BIGTABLE_HEAT},
-	{"hot-prefix", ADVICE_WARNING, ADVICE_HOT, rules_hot_prefix,
-	 WCS_HEAT_HOT_PREFIX_SHARE / 100.0, 0, ADVICE_UNIT_SHARE,
-	 "of the operations of 6 hours went to keys with one prefix",
+	 "a-hot-row", BIGTABLE_HEAT, WCS_HEAT_HOT_ROW},
+	{"hot-prefix", ADVICE_WARNING, ADVICE_HOT, rules_traffic, WCS_HEAT_HOT_PREFIX_SHARE / 100.0,
+	 0, ADVICE_UNIT_SHARE, "of the operations of 6 hours went to keys with one prefix",
 	 "Copy the table, its .rows through jq, to one whose keys have a segment that varies "
 	 "before the hot prefix or directly behind it. If the keys must stay, give the copy a "
 	 "salt over so many segments that the rows of the prefix are in all buckets.",
-	 "hot-ranges-salt", BIGTABLE_HEAT},
-	{"hot-end", ADVICE_WARNING, ADVICE_TABLE, rules_hot_end, WCS_HEAT_SEQUENTIAL_SHARE / 100.0,
+	 "hot-ranges-salt", BIGTABLE_HEAT, WCS_HEAT_HOT_PREFIX},
+	{"hot-end", ADVICE_WARNING, ADVICE_TABLE, rules_traffic, WCS_HEAT_SEQUENTIAL_SHARE / 100.0,
 	 0, ADVICE_UNIT_SHARE,
 	 "of the writes of 6 hours went to one range of keys, which moves with time",
 	 "Of several machines one would do all this work. Copy the "
 	 "table to one whose keys begin with a segment that differs among the writers of a "
 	 "moment, such as the device, and have the time or number last. On one machine this "
 	 "is no fault.",
-	 "time-first", BIGTABLE_SERIES},
+	 "time-first", BIGTABLE_SERIES, WCS_HEAT_SEQUENTIAL},
 
 	/* ---- Order of the keys ---- */
 	{"writes-at-end", ADVICE_WARNING, ADVICE_TABLE, rules_order, RULES_ORDER, 0,
@@ -49,20 +49,20 @@ static const struct advice_rule rules[] = {
 	 "New rows come at one end of the table. Before the table moves to several machines, "
 	 "copy it to one whose keys begin with a segment that differs among the writers of a "
 	 "moment, or store a number with the codec reverse. On one machine this is no fault.",
-	 "time-first", BIGTABLE_SERIES},
+	 "time-first", BIGTABLE_SERIES, 0},
 	{"time-first", ADVICE_NOTE, ADVICE_TABLE, rules_time_first, RULES_MOST, 0,
 	 ADVICE_UNIT_SHARE, "of the keys have a time as the first segment that differs",
 	 "If rows are written at the time that their key has, all writes of a moment go to "
 	 "one range. Put the segment that queries always know first and the time last; for "
 	 "retention use a policy maxage instead of the key.",
-	 "time-first", BIGTABLE_SERIES},
+	 "time-first", BIGTABLE_SERIES, 0},
 	{"number-first", ADVICE_NOTE, ADVICE_TABLE, rules_number_first, RULES_MOST, 0,
 	 ADVICE_UNIT_SHARE,
 	 "of the keys have a number as the first segment that differs, most one of their own",
 	 "If the numbers count up as rows are written, all writes of a moment go to one "
 	 "range: begin the keys with a segment that differs among the writers of a moment, or "
 	 "declare the codec reverse for the number. If they do not, leave it.",
-	 "time-first", BIGTABLE_SERIES},
+	 "time-first", BIGTABLE_SERIES, 0},
 	{"salt-missing", ADVICE_NOTE, ADVICE_TABLE, rules_salt_missing, RULES_ORDER, 0,
 	 ADVICE_UNIT_SHARE,
 	 "of the keys, in which only the last segment differs, were written in their order",
@@ -70,18 +70,18 @@ static const struct advice_rule rules[] = {
 	 "number, declare the codec reverse for it. If they read ranges and the table moves "
 	 "to several machines, a salt with about one bucket for each machine spreads the "
 	 "writes.",
-	 "hot-ranges-salt", BIGTABLE_SERIES},
+	 "hot-ranges-salt", BIGTABLE_SERIES, 0},
 	{"salt-uneven", ADVICE_WARNING, ADVICE_TABLE, rules_salt_uneven, 2, 0, ADVICE_UNIT_NUMBER,
 	 "times its even share of the rows is in the fullest bucket of the salt",
 	 "The segments that the salt hashes have too few values. Copy the table to one whose "
 	 "salt hashes more segments, or the whole key (segments 0), or has fewer buckets.",
-	 "hot-ranges-salt", ROWFS},
+	 "hot-ranges-salt", ROWFS, 0},
 	{"salt-idle", ADVICE_NOTE, ADVICE_TABLE, rules_salt_idle, 1, 0, ADVICE_UNIT_NUMBER,
 	 "buckets are read for each range of keys",
 	 "The keys begin with no time or number, were not written in their order, and have no "
 	 "hot prefix, so writes are spread without a salt. Copy the table to one with the "
 	 "same segments and no salt.",
-	 "hot-ranges-salt", ROWFS},
+	 "hot-ranges-salt", ROWFS, 0},
 
 	/* ---- Form of the keys ---- */
 	{"hashed-keys", ADVICE_WARNING, ADVICE_TABLE, rules_hashed, RULES_MOST, 0,
@@ -89,13 +89,13 @@ static const struct advice_rule rules[] = {
 	 "No prefix has a meaning, so each query but that for one key is a scan. Begin the "
 	 "keys with the name that queries know (tenant, device, domain); if only the load is "
 	 "to be spread, use the name and a salt. A hash may stay as the last segment.",
-	 "hot-ranges-salt", BIGTABLE_SCHEMA},
-	{"binary-keys", ADVICE_NOTE, ADVICE_SEGMENT, rules_binary, 0.01, 0, ADVICE_UNIT_SHARE,
+	 "hot-ranges-salt", BIGTABLE_SCHEMA, 0},
+	{"binary-keys", ADVICE_NOTE, ADVICE_SEGMENT, rules_class, 0.01, 0, ADVICE_UNIT_SHARE,
 	 "of the values of this segment have control bytes or are not UTF-8",
 	 "Such bytes are %XX in names, and may hold the delimiter. Write numbers as digits "
 	 "and store them with the codec pad, times with time, and other bytes in hexadecimal "
 	 "digits.",
-	 "what-names-can-hold", BIGTABLE_SCHEMA},
+	 "what-names-can-hold", BIGTABLE_SCHEMA, SEGMENT_BINARY},
 	{"unpadded-numbers", ADVICE_NOTE, ADVICE_SEGMENT, rules_numbers, RULES_MOST, 0,
 	 ADVICE_UNIT_SHARE,
 	 "of the values of this segment are numbers of different lengths, without "
@@ -103,86 +103,86 @@ static const struct advice_rule rules[] = {
 	 "They are not in the order of the numbers: 10 comes before 9. If ranges of them are "
 	 "read, copy the table to one that declares the codec pad for the segment, with the "
 	 "width of the largest number to come.",
-	 "numbers-pad", BIGTABLE_SCHEMA},
-	{"domains-forward", ADVICE_NOTE, ADVICE_SEGMENT, rules_domains, RULES_MOST, 0,
+	 "numbers-pad", BIGTABLE_SCHEMA, 0},
+	{"domains-forward", ADVICE_NOTE, ADVICE_SEGMENT, rules_class, RULES_MOST, 0,
 	 ADVICE_UNIT_SHARE, "of the values of this segment are domains with the top level last",
 	 "Hosts of one domain are spread over the table. Copy it to one that declares the "
 	 "codec reverse-domain for the segment: the shown keys stay the same.",
-	 "domains-reverse-domain", BIGTABLE_SCHEMA},
+	 "domains-reverse-domain", BIGTABLE_SCHEMA, SEGMENT_DOMAIN},
 	{"uneven-segments", ADVICE_NOTE, ADVICE_TABLE, rules_depths, 0.25, 0, ADVICE_UNIT_SHARE,
 	 "of the keys have more or fewer segments than is usual in the table",
 	 "A segment at one place has several meanings, so no design can declare it and no "
 	 "listing is of one kind. Put kinds of rows into tables of their own, or give an "
 	 "absent segment a value. If the delimiter is part of the data, choose another one "
 	 "in an empty table.",
-	 "begin-with-the-questions", ROWFS},
+	 "begin-with-the-questions", ROWFS, 0},
 	{"personal-keys", ADVICE_WARNING, ADVICE_TABLE, rules_personal, 0.01, 0, ADVICE_UNIT_SHARE,
 	 "of the keys have a mail or network address",
 	 "Keys show up in logs, heat maps and names of files, and cannot be changed or "
 	 "encrypted in place. Put an id of the person into the key and the address into a "
 	 "column, then drop the old table.",
-	 "personal-data", ROWFS},
+	 "personal-data", ROWFS, 0},
 
 	/* ---- Sizes ---- */
-	{"row-256mib", ADVICE_ERROR, ADVICE_TABLE, rules_row_bytes, 256 * MIB, 0, ADVICE_UNIT_BYTES,
+	{"row-256mib", ADVICE_ERROR, ADVICE_TABLE, rules_peak, 256 * MIB, 0, ADVICE_UNIT_BYTES,
 	 "are the values of the largest row",
 	 "Bigtable cannot read such a row. Give data without an end a row for each event, "
 	 "hour or day, with the time as the last segment, and set maxversions or maxage on "
 	 "families with histories.",
-	 "tall-or-wide", BIGTABLE_LIMITS},
-	{"row-100mib", ADVICE_ERROR, ADVICE_TABLE, rules_row_bytes, 100 * MIB, 256 * MIB,
+	 "tall-or-wide", BIGTABLE_LIMITS, offsetof(struct advice_stats, row_bytes)},
+	{"row-100mib", ADVICE_ERROR, ADVICE_TABLE, rules_peak, 100 * MIB, 256 * MIB,
 	 ADVICE_UNIT_BYTES, "are the values of the largest row",
 	 "Bigtable recommends smaller rows, since it reads a row as a whole. Give data "
 	 "without an end a row for each event, hour or day, and set maxversions or maxage on "
 	 "families with histories.",
-	 "tall-or-wide", BIGTABLE_LIMITS},
-	{"row-10mib", ADVICE_WARNING, ADVICE_TABLE, rules_row_bytes, 10 * MIB, 100 * MIB,
+	 "tall-or-wide", BIGTABLE_LIMITS, offsetof(struct advice_stats, row_bytes)},
+	{"row-10mib", ADVICE_WARNING, ADVICE_TABLE, rules_peak, 10 * MIB, 100 * MIB,
 	 ADVICE_UNIT_BYTES, "are the values of the largest row",
 	 "If the row grows with time, it will become too large: split it by hour or day "
 	 "before that. If it is complete, leave it.",
-	 "tall-or-wide", ROWFS},
-	{"cell-10mib", ADVICE_WARNING, ADVICE_TABLE, rules_cell_bytes, 10 * MIB, 0,
-	 ADVICE_UNIT_BYTES, "is the largest cell",
+	 "tall-or-wide", ROWFS, offsetof(struct advice_stats, row_bytes)},
+	{"cell-10mib", ADVICE_WARNING, ADVICE_TABLE, rules_peak, 10 * MIB, 0, ADVICE_UNIT_BYTES,
+	 "is the largest cell",
 	 "Bigtable recommends smaller cells. Store the object in files or an object store "
 	 "and its name in the cell, or split it over columns 0000, 0001, ... of one family.",
-	 "tall-or-wide", BIGTABLE_LIMITS},
-	{"cell-1mib", ADVICE_NOTE, ADVICE_TABLE, rules_cell_bytes, MIB, 10 * MIB, ADVICE_UNIT_BYTES,
+	 "tall-or-wide", BIGTABLE_LIMITS, offsetof(struct advice_stats, cell_bytes)},
+	{"cell-1mib", ADVICE_NOTE, ADVICE_TABLE, rules_peak, MIB, 10 * MIB, ADVICE_UNIT_BYTES,
 	 "is the largest cell",
 	 "Each read of the row's family reads the whole cell. Put large values into a family "
 	 "of their own with maxversions=1, so that reads of the other columns do not load "
 	 "them.",
-	 "families-by-retention", ROWFS},
-	{"many-columns", ADVICE_WARNING, ADVICE_TABLE, rules_columns, 100000, 0, ADVICE_UNIT_NUMBER,
+	 "families-by-retention", ROWFS, offsetof(struct advice_stats, cell_bytes)},
+	{"many-columns", ADVICE_WARNING, ADVICE_TABLE, rules_peak, 100000, 0, ADVICE_UNIT_NUMBER,
 	 "columns are in one row",
 	 "A set that grows without an end needs a row for each element: move the qualifier "
 	 "to the end of the key as another segment.",
-	 "values-as-qualifiers", ROWFS},
-	{"many-versions", ADVICE_WARNING, ADVICE_TABLE, rules_versions, 1000, 0, ADVICE_UNIT_NUMBER,
+	 "values-as-qualifiers", ROWFS, offsetof(struct advice_stats, columns)},
+	{"many-versions", ADVICE_WARNING, ADVICE_TABLE, rules_peak, 1000, 0, ADVICE_UNIT_NUMBER,
 	 "versions are in one column, and no policy of its family is known",
 	 "The column keeps each version for good. Set maxversions=N or maxage=N in "
 	 ".families/F/gc; explain/POLICY beside it counts the cells that a policy would hide. "
 	 "If all versions matter, make each a row with the time as the last segment.",
-	 "families-by-retention", BIGTABLE_GARBAGE},
+	 "families-by-retention", BIGTABLE_GARBAGE, offsetof(struct advice_stats, versions)},
 	{"many-families", ADVICE_WARNING, ADVICE_TABLE, rules_families, 100, 0, ADVICE_UNIT_NUMBER,
 	 "families or more are in the table",
 	 "Bigtable recommends at most 100. Join families that have the same policy and are "
 	 "read together: the old family's name becomes the beginning of the qualifier.",
-	 "families-by-retention", BIGTABLE_SCHEMA},
+	 "families-by-retention", BIGTABLE_SCHEMA, 0},
 	{"empty-family", ADVICE_NOTE, ADVICE_FAMILY, rules_empty, 0, 0, ADVICE_UNIT_NONE,
 	 "the family has no cell in the table",
 	 "If nothing will be written to it, remove it with rmdir .families/F; a family that "
 	 "waits for its first rows may stay.",
-	 "families-by-retention", ROWFS},
+	 "families-by-retention", ROWFS, 0},
 	{"long-names", ADVICE_NOTE, ADVICE_FAMILY, rules_names, 1, 0, ADVICE_UNIT_NUMBER,
 	 "bytes of family and qualifier are stored for each byte of a value",
 	 "Each cell carries these names. Copy the table with shorter ones, or keep fields "
 	 "that are read and written together as JSON in one column.",
-	 "json-in-one-column", BIGTABLE_SCHEMA},
+	 "json-in-one-column", BIGTABLE_SCHEMA, 0},
 	{"small-tables", ADVICE_NOTE, ADVICE_STORE, rules_tables, 10, 0, ADVICE_UNIT_NUMBER,
 	 "tables have the same families and at most 10000 rows each",
 	 "Make them one table, with the name of the old table as the first segment of its "
 	 "keys: cat OLD/.rows through jq to NEW/.rows.",
-	 "a-tenant-is-a-prefix", BIGTABLE_SCHEMA},
+	 "a-tenant-is-a-prefix", BIGTABLE_SCHEMA, 0},
 };
 
 const struct advice_rule *advice_rules(size_t *count)

@@ -33,9 +33,9 @@ bool rules_hashed(const struct wcs_advice *advice, size_t at, struct advice_find
 	       share_of(advice, 0, SEGMENT_HASH, finding);
 }
 
-bool rules_binary(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
+bool rules_class(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
 {
-	return share_of(advice, at, SEGMENT_BINARY, finding);
+	return share_of(advice, at, (enum segment_class)finding->rule->of, finding);
 }
 
 bool rules_numbers(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
@@ -44,11 +44,6 @@ bool rules_numbers(const struct wcs_advice *advice, size_t at, struct advice_fin
 
 	return !wcs_keys_coded(advice->keys, at) && segment->shortest < segment->longest &&
 	       !segment->padded && share_of(advice, at, SEGMENT_NUMBER, finding);
-}
-
-bool rules_domains(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
-{
-	return share_of(advice, at, SEGMENT_DOMAIN, finding);
 }
 
 bool rules_personal(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)

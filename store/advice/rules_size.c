@@ -2,36 +2,16 @@
 /* Rules about sizes and counts: of rows, cells, columns, versions and families. */
 #include "store/advice/advice_private.h"
 
-static bool peak_of(const struct advice_peak *peak, struct advice_finding *finding)
+bool rules_peak(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
 {
+	const struct advice_peak *peak =
+		(const void *)((const char *)advice->stats + finding->rule->of);
+
+	(void)at;
 	finding->value = (double)peak->value;
 	finding->key = peak->row > 0 ? &peak->key : NULL;
 	finding->family = peak->family ? peak->family->name : NULL;
 	return true;
-}
-
-bool rules_row_bytes(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
-{
-	(void)at;
-	return peak_of(&advice->stats->row_bytes, finding);
-}
-
-bool rules_cell_bytes(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
-{
-	(void)at;
-	return peak_of(&advice->stats->cell_bytes, finding);
-}
-
-bool rules_columns(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
-{
-	(void)at;
-	return peak_of(&advice->stats->columns, finding);
-}
-
-bool rules_versions(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
-{
-	(void)at;
-	return peak_of(&advice->stats->versions, finding);
 }
 
 bool rules_families(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)

@@ -82,28 +82,12 @@ int wcs_advice_traffic(struct wcs_advice *advice, const struct wcs_heat_map *ope
 	return rc == 0 ? add_map(advice, writes, true) : rc;
 }
 
-static bool traffic_of(const struct wcs_advice *advice, enum wcs_heat_pattern pattern, size_t at,
-		       struct advice_finding *finding)
+/* A salt spreads an end that moves. */
+bool rules_traffic(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
 {
-	const struct advice_traffic *traffic = &advice->stats->traffic[pattern][at];
+	const struct advice_traffic *traffic = &advice->stats->traffic[finding->rule->of][at];
 
 	finding->value = traffic->share;
 	finding->key = &traffic->key;
-	return true;
-}
-
-bool rules_hot_row(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
-{
-	return traffic_of(advice, WCS_HEAT_HOT_ROW, at, finding);
-}
-
-bool rules_hot_prefix(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
-{
-	return traffic_of(advice, WCS_HEAT_HOT_PREFIX, at, finding);
-}
-
-bool rules_hot_end(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
-{
-	return !wcs_keys_salted(advice->keys) &&
-	       traffic_of(advice, WCS_HEAT_SEQUENTIAL, at, finding);
+	return finding->rule->of != WCS_HEAT_SEQUENTIAL || !wcs_keys_salted(advice->keys);
 }
