@@ -366,34 +366,28 @@ void advice_again(struct wcs_advice *advice)
 	}
 }
 
-/* Prints the findings of a rule at that place, if there is one. */
-static void check_rule(const struct wcs_advice *advice, const struct advice_rule *rule, size_t at,
-		       const char *table)
+/* Prints the findings of each rule at the places of its scope. */
+static void check_rules(const struct wcs_advice *advice, const size_t *places, const char *table)
 {
-	struct advice_finding finding = {.rule = rule, .table = table};
-
-	if (rule->find(advice, at, &finding) && advice_breaks(advice, &finding))
-		print_finding(advice, &finding);
-}
-
-static void check_table(const struct wcs_advice *advice)
-{
-	const size_t places[] = {[ADVICE_TABLE] = 1,
-				 [ADVICE_SEGMENT] = ADVICE_SEGMENTS,
-				 [ADVICE_FAMILY] = advice->family_count,
-				 [ADVICE_HOT] = WCS_HEAT_HOT_MAX,
-				 [ADVICE_STORE] = 0};
 	const struct advice_rule *rules;
 	size_t count;
 
 	rules = advice_rules(&count);
 	for (size_t i = 0; i < count; i++)
-		for (size_t at = 0; at < places[rules[i].scope]; at++)
-			check_rule(advice, &rules[i], at, advice->schema->name);
+		for (size_t at = 0; at < places[rules[i].scope]; at++) {
+			struct advice_finding finding = {.rule = &rules[i], .table = table};
+
+			if (rules[i].find(advice, at, &finding) && advice_breaks(advice, &finding))
+				print_finding(advice, &finding);
+		}
 }
 
 int wcs_advice_table_end(struct wcs_advice *advice)
 {
+	const size_t places[ADVICE_STORE + 1] = {[ADVICE_TABLE] = 1,
+						 [ADVICE_SEGMENT] = ADVICE_SEGMENTS,
+						 [ADVICE_FAMILY] = advice->family_count,
+						 [ADVICE_HOT] = WCS_HEAT_HOT_MAX};
 	int rc = 0;
 
 	if (advice->schema) {
@@ -401,7 +395,7 @@ int wcs_advice_table_end(struct wcs_advice *advice)
 		if (advice->stats->parts == 0)
 			run_end(advice->stats);
 		print_table(advice);
-		check_table(advice);
+		check_rules(advice, places, advice->schema->name);
 		rc = tables_add(advice);
 	}
 	advice->schema = NULL;
@@ -425,19 +419,11 @@ int wcs_advice_table(struct wcs_advice *advice, const struct wcs_table_schema *s
 
 void wcs_advice_end(struct wcs_advice *advice)
 {
-	struct advice_finding finding = {.table = NULL};
-	const struct advice_rule *rules;
-	size_t count;
+	size_t places[ADVICE_STORE + 1] = {0};
 
 	wcs_advice_table_end(advice);
-	rules = advice_rules(&count);
-	for (size_t i = 0; i < count; i++) {
-		finding.rule = &rules[i];
-		for (size_t at = 0;
-		     rules[i].scope == ADVICE_STORE && rules[i].find(advice, at, &finding); at++)
-			if (advice_breaks(advice, &finding))
-				print_finding(advice, &finding);
-	}
+	places[ADVICE_STORE] = advice->alike_count;
+	check_rules(advice, places, NULL);
 }
 
 int wcs_advice_new(const struct wcs_advice_options *options, struct wcs_advice **advice)

@@ -68,8 +68,6 @@ int tables_add(struct wcs_advice *advice)
 
 bool rules_tables(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
 {
-	if (at >= advice->alike_count)
-		return false;
 	finding->table = advice->alike[at].name;
 	finding->value = (double)advice->alike[at].tables;
 	return true;
