@@ -46,7 +46,7 @@ static void compact_pause(struct ldb_queue *queue, long ms, bool until_woken)
 /* After a failed write the logs must stay as they are, and a compaction starts another log. */
 static bool compact_may(struct ldb *db)
 {
-	return !ldb_db_failed(db) && !db->queue->stop && ldb_shrink_has_files(db);
+	return !ldb_db_failed(db) && !db->queue->stop;
 }
 
 /* Compacts a slice of the range, whose start moves to the slice's end. taken: it is of the table
@@ -65,8 +65,6 @@ static bool compact_slice(struct ldb *db, struct ldb_range *range, bool taken)
 		compact_pause(queue, COMPACT_PAUSE_MS, false);
 		pthread_mutex_unlock(&queue->lock);
 	}
-	if (!compact_may(db))
-		return false;
 	most = ldb_shrink_slice(db);
 	slice.to = ldb_slice_end(db, &slice.from, range->to, most);
 	before = ldb_slice_size(db, &slice.from, &slice.to);

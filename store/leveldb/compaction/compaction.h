@@ -107,8 +107,6 @@ struct ldb_place ldb_slice_end(struct ldb *db, const struct ldb_place *from, str
 /* Bytes of a slice whose compaction, with all of the first two levels and the memtable, leaves as
  * much room again. 0: there is too little room for any. */
 uint64_t ldb_shrink_slice(struct ldb *db);
-/* Whether there are enough free inodes to compact. */
-bool ldb_shrink_has_files(struct ldb *db);
 /* Removes obsolete tables that readers had open. Returns whether some are left. For the thread of
  * compact.c. */
 bool ldb_shrink_left(struct ldb *db);

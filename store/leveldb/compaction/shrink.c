@@ -41,15 +41,6 @@ static uint64_t shrink_taken(struct ldb *db)
 	return bytes;
 }
 
-/* Other programs may take the inodes that the store leaves free; then nothing is compacted. */
-bool ldb_shrink_has_files(struct ldb *db)
-{
-	struct statvfs space;
-
-	return fstatvfs(db->dir, &space) == 0 &&
-	       shrink_inodes(db, &space) >= shrink_taken(db) + 4 * db->table_bytes;
-}
-
 uint64_t ldb_shrink_slice(struct ldb *db)
 {
 	uint64_t taken = shrink_taken(db), most = LDB_SLICE_TABLES * db->table_bytes;

@@ -307,7 +307,7 @@ static void drop_begin(struct drop *drop)
 	leveldb_iter_destroy(drop->iter);
 	drop_set_range(drop, 0);
 	ldb_key_row(&drop->slice, drop->table, drop->row ? *drop->row : drop->start);
-	drop->compacts = cells > DROP_CELLS && ldb_shrink_has_files(db);
+	drop->compacts = cells > DROP_CELLS && ldb_shrink_slice(db) > 0;
 	if (drop->compacts) /* a tombstone in one table with its key would stay */
 		ldb_manual_flush(db);
 	atomic_fetch_add(&db->drops, 1);

@@ -96,7 +96,7 @@ static void rows_erased(struct ldb_rows *rows)
 	const struct ldb_erased *erased = rows->erased;
 	struct ldb_range range;
 
-	if (rows->erased_keys && ldb_shrink_has_files(rows->db)) {
+	if (rows->erased_keys) {
 		range = ldb_range(erased->ranges[0].from, erased->ranges[erased->count - 1].to);
 		ldb_queue_offer(rows->db, &range, LDB_QUEUE_RANGES);
 	}
@@ -113,7 +113,7 @@ void ldb_rows_close(struct wcs_rows *closed)
 	if (rows->garbage)
 		ldb_reclaim_wake(rows->db);
 	rows_erased(rows);
-	if (rows->has_crossed && ldb_shrink_has_files(rows->db))
+	if (rows->has_crossed)
 		ldb_queue_offer(rows->db, &rows->crossed, 1);
 	rows_free(rows);
 }
