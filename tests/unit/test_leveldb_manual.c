@@ -161,7 +161,7 @@ static uint64_t push(struct engine *engine)
 {
 	struct ldb_range range = work();
 
-	return ldb_queue_push(engine->db, &range);
+	return ldb_queue_push(engine->db, &range, LDB_QUEUE_RANGES, true);
 }
 
 /* Begins the compaction, which is held at its first table: nothing is in memory before. */
@@ -203,7 +203,7 @@ ENGINE_TEST(test_offers_do_not_wait, 60)
 	int rc;
 
 	for (unsigned int i = 0; i < 2 * LDB_QUEUE_RANGES; i++)
-		ldb_queue_offer(engine->db, &range, LDB_QUEUE_RANGES);
+		ldb_queue_push(engine->db, &range, LDB_QUEUE_RANGES, false);
 	ldb_queue_count(engine->db, &finished, &pending);
 	ck_assert_uint_eq(pending, LDB_QUEUE_RANGES);
 	ck_assert_int_eq(medium, HOLDS);

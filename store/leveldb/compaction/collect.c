@@ -272,8 +272,8 @@ static void collect_offer(struct ldb *db, size_t enough, bool end)
 	if (all->cells >= (end ? COLLECT_END_CELLS : enough)) {
 		dense = ldb_slice_size(db, &range->from, &range->to) / COLLECT_DENSITY <=
 			all->bytes;
-		queued = !dense ||
-			 ldb_queue_offer(db, range, end ? LDB_QUEUE_RANGES : COLLECT_QUEUE);
+		queued = !dense || ldb_queue_push(db, range, end ? LDB_QUEUE_RANGES : COLLECT_QUEUE,
+						  false) != 0;
 	} else if (!end) {
 		return;
 	}

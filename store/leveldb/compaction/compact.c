@@ -38,7 +38,8 @@ static void compact_pause(struct ldb_queue *queue, long ms, bool until_woken)
 {
 	const struct timespec until = clock_deadline(ms * (CLOCK_SECOND / 1000));
 
-	while (!queue->stop && !(until_woken && (queue->count > 0 || queue->woken)) &&
+	while (!queue->stop &&
+	       !(until_woken && (queue->finished < queue->pushed || queue->woken)) &&
 	       pthread_cond_timedwait(&queue->wake, &queue->lock, &until) != ETIMEDOUT)
 		;
 }
@@ -87,11 +88,9 @@ static void compact_queue(struct ldb *db)
 	struct ldb_queue *queue = db->queue;
 
 	pthread_mutex_lock(&queue->lock);
-	while (queue->count > 0) {
-		struct ldb_range range = queue->ranges[queue->first];
+	while (queue->finished < queue->pushed) {
+		struct ldb_range range = queue->ranges[(queue->finished + 1) % LDB_QUEUE_RANGES];
 
-		queue->first = (queue->first + 1) % LDB_QUEUE_RANGES;
-		queue->count--;
 		pthread_mutex_unlock(&queue->lock);
 		while (compact_slice(db, &range, false) &&
 		       ldb_place_compare(&range.from, &range.to) < 0)
@@ -143,7 +142,7 @@ static void compact_rest(struct compact *compact, bool all)
 		compact_pause(queue, COMPACT_LOOK_MS, true);
 	else if (left)
 		compact_pause(queue, COMPACT_LEFT_MS, true);
-	else if (!queue->stop && queue->count == 0 && !queue->woken)
+	else if (!queue->stop && queue->finished == queue->pushed && !queue->woken)
 		pthread_cond_wait(&queue->wake, &queue->lock);
 	queue->woken = false;
 	pthread_mutex_unlock(&queue->lock);

@@ -53,10 +53,8 @@ struct ldb_queue {
 	pthread_cond_t wake; /* the thread: a range, stop */
 	pthread_cond_t done; /* the others: a range was compacted, stop */
 	/* under lock */
-	struct ldb_range ranges[LDB_QUEUE_RANGES]; /* a ring */
-	size_t first, count;			   /* of those that wait */
-	uint64_t pushed;			   /* ranges, numbered from 1 */
-	uint64_t finished;
+	struct ldb_range ranges[LDB_QUEUE_RANGES]; /* a ring, by number */
+	uint64_t pushed, finished;		   /* ranges, numbered from 1 */
 	atomic_bool all;	 /* compact every table with dead bytes: the medium is full */
 	int64_t next_all;	 /* ldb_queue_store does not set that before, as of clock_ns */
 	bool woken;		 /* the thread should look for work */
@@ -68,13 +66,11 @@ int ldb_queue_start(struct ldb *db);
 void ldb_queue_free(struct ldb *db);
 /* Stops the thread; the calls below return at once from now on. */
 void ldb_queue_cancel(struct ldb *db);
-/* Appends a range; waits while the queue is full. Returns the range's number, 0 if it is not in the
- * queue. The caller holds no lock. */
-uint64_t ldb_queue_push(struct ldb *db, const struct ldb_range *range);
-/* Appends a range if fewer than `most` ranges wait or are being compacted; never waits. False: the
- * range is not in the queue. The thread finds it later: by its dead bytes, which are counted, or by
- * seeks across its tombstones. */
-bool ldb_queue_offer(struct ldb *db, const struct ldb_range *range, unsigned int most);
+/* Appends a range if fewer than `most` ranges wait or are being compacted. waits: until then, and
+ * the caller holds no lock. Returns the range's number. 0: it is not in the queue; the thread finds
+ * it later, by its dead bytes, which are counted, or by seeks across its tombstones. */
+uint64_t ldb_queue_push(struct ldb *db, const struct ldb_range *range, unsigned int most,
+			bool waits);
 /* Returns once that range and all before it were compacted or given up. */
 void ldb_queue_wait(struct ldb *db, uint64_t number);
 /* Lets the thread compact everything with dead bytes and remove the tables that readers kept; every

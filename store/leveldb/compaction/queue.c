@@ -2,7 +2,7 @@
 /*
  * The ranges that wait for the thread of compact.c, and the thread's wake-up.
  *
- * The queue is short. A caller that pushes onto a full queue waits, so that no more tombstones pile
+ * The queue is short. A drop that pushes onto a full queue waits, so that no more tombstones pile
  * up than a seek crosses in a moment.
  */
 #include <errno.h>
@@ -13,39 +13,22 @@
 /* From one compaction of all dead bytes to the next, at least. */
 enum { QUEUE_STORE_S = 5 };
 
-/* The caller holds the lock. */
-static uint64_t queue_append(struct ldb_queue *queue, const struct ldb_range *range)
-{
-	queue->ranges[(queue->first + queue->count++) % LDB_QUEUE_RANGES] = *range;
-	pthread_cond_signal(&queue->wake);
-	return ++queue->pushed;
-}
-
-uint64_t ldb_queue_push(struct ldb *db, const struct ldb_range *range)
+uint64_t ldb_queue_push(struct ldb *db, const struct ldb_range *range, unsigned int most,
+			bool waits)
 {
 	struct ldb_queue *queue = db->queue;
 	uint64_t number = 0;
 
 	pthread_mutex_lock(&queue->lock);
-	while (!queue->stop && queue->pushed - queue->finished >= LDB_QUEUE_RANGES)
+	while (waits && !queue->stop && queue->pushed - queue->finished >= most)
 		pthread_cond_wait(&queue->done, &queue->lock);
-	if (!queue->stop)
-		number = queue_append(queue, range);
+	if (!queue->stop && queue->pushed - queue->finished < most) {
+		number = ++queue->pushed;
+		queue->ranges[number % LDB_QUEUE_RANGES] = *range;
+		pthread_cond_signal(&queue->wake);
+	}
 	pthread_mutex_unlock(&queue->lock);
 	return number;
-}
-
-bool ldb_queue_offer(struct ldb *db, const struct ldb_range *range, unsigned int most)
-{
-	struct ldb_queue *queue = db->queue;
-	bool room;
-
-	pthread_mutex_lock(&queue->lock);
-	room = !queue->stop && queue->pushed - queue->finished < most;
-	if (room)
-		queue_append(queue, range);
-	pthread_mutex_unlock(&queue->lock);
-	return room;
 }
 
 void ldb_queue_wait(struct ldb *db, uint64_t number)

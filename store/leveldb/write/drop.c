@@ -251,7 +251,7 @@ static void drop_push(struct drop *drop, bool ends)
 	ldb_queue_wait(drop->db, drop->number);
 	range = ldb_range((struct wcs_slice){drop->slice.data, drop->slice.len},
 			  (struct wcs_slice){drop->seek.data, drop->seek.len});
-	drop->number = ldb_queue_push(drop->db, &range);
+	drop->number = ldb_queue_push(drop->db, &range, LDB_QUEUE_RANGES, true);
 	drop->slice = drop->seek;
 	drop->slice_cells = drop->slice_bytes = drop->pauses = 0;
 }
