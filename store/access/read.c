@@ -38,6 +38,7 @@ int store_check_row(struct wcs_slice row)
 static int cell_open(struct wcs_table *table, bool raw, struct wcs_address at,
 		     struct wcs_cell_info *info, struct wcs_value **made)
 {
+	unsigned char bytes[WCS_ROW_KEY_MAX];
 	const struct wcs_keys *keys;
 	int rc = store_check_row(at.row);
 	int64_t began = heat_begin(table);
@@ -56,10 +57,12 @@ static int cell_open(struct wcs_table *table, bool raw, struct wcs_address at,
 	view = table_view(table);
 	keys = raw ? NULL : wcs_table_keys(table);
 	rc = at.row.len > wcs_keys_row_max(keys) ? -ENAMETOOLONG : -ENOENT;
-	if (rc == -ENOENT && family_of(table, at.family) != NULL)
-		rc = salt_cell(&table->store->engine, keys, &view, &at, info, made);
+	if (rc == -ENOENT && family_of(table, at.family) != NULL) {
+		at.row = wcs_keys_stored(keys, at.row, bytes);
+		rc = engine_cell(&table->store->engine, &view, &at, info, made);
+	}
 	if (rc == 0 && !heat_looks)
-		heat_count_get(table, keys, at.row, began);
+		heat_count_cells(table, NULL, at.row, 1, 0, began);
 	table_leave(table);
 	return rc;
 }

@@ -191,7 +191,7 @@ int wcs_cells_move(struct wcs_table *table, struct wcs_slice row, const struct w
 			hidden_count(table, move->family, 1);
 		store_count_write(table, move->family);
 		if (rc == 0)
-			heat_count_move(table, row, began);
+			heat_count_cells(table, wcs_table_keys(table), row, 0, 2, began);
 	}
 	table_leave(table);
 	if (rc == 0 && ts != NULL)

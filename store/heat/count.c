@@ -127,11 +127,11 @@ static void count_one(struct wcs_table *table, struct wcs_slice stored,
 	pthread_mutex_unlock(&shard->lock);
 }
 
-void heat_count_get(struct wcs_table *table, const struct wcs_keys *keys, struct wcs_slice row,
-		    int64_t began)
+void heat_count_cells(struct wcs_table *table, const struct wcs_keys *keys, struct wcs_slice row,
+		      unsigned int reads, unsigned int writes, int64_t began)
 {
 	unsigned char bytes[WCS_ROW_KEY_MAX];
-	union heat_counts counts = {.reads = 1, .timed = 1};
+	union heat_counts counts = {.reads = reads, .writes = writes, .timed = 1};
 
 	if (began == 0)
 		return;
@@ -147,17 +147,6 @@ void wcs_heat_row(struct wcs_table *table, bool raw, struct wcs_slice row)
 	if (table->store->heat != NULL)
 		count_one(table, wcs_keys_stored(keys, row, bytes),
 			  &(union heat_counts){.reads = 1});
-}
-
-void heat_count_move(struct wcs_table *table, struct wcs_slice row, int64_t began)
-{
-	unsigned char bytes[WCS_ROW_KEY_MAX];
-	union heat_counts counts = {.writes = 2, .timed = 1};
-
-	if (began == 0)
-		return;
-	counts.nanoseconds = (uint64_t)(clock_ns() - began);
-	count_one(table, wcs_keys_stored(wcs_table_keys(table), row, bytes), &counts);
 }
 
 void heat_count_mutations(struct wcs_table *table, const struct wcs_entry *entries, size_t count,

@@ -21,14 +21,13 @@ static inline int64_t heat_begin(const struct wcs_table *table)
 {
 	return table->store->heat != NULL ? clock_ns() : 0;
 }
-/* A row was read by a get that began then; keys NULL: row is the stored key. */
-void heat_count_get(struct wcs_table *table, const struct wcs_keys *keys, struct wcs_slice row,
-		    int64_t began);
+/* A get or a move that began then read a row, or wrote so many of its cells; keys NULL: row is the
+ * stored key. */
+void heat_count_cells(struct wcs_table *table, const struct wcs_keys *keys, struct wcs_slice row,
+		      unsigned int reads, unsigned int writes, int64_t began);
 /* Mutations were applied, in one call. */
 void heat_count_mutations(struct wcs_table *table, const struct wcs_entry *entries, size_t count,
 			  int64_t began);
-/* A cell was moved within its row. */
-void heat_count_move(struct wcs_table *table, struct wcs_slice row, int64_t began);
 
 /* The rows of a scan that are not counted yet: they are in one range. */
 struct heat_scan {

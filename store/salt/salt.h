@@ -23,10 +23,7 @@ int salt_merge(const struct wcs_engine *engine, const struct wcs_keys *keys,
 	       const struct wcs_filter *filter, struct wcs_scan **scan);
 
 /* ---- salt_read.c ---- */
-/* As engine_cell and engine_key, of rows within wcs_keys_row_max. */
-int salt_cell(const struct wcs_engine *engine, const struct wcs_keys *keys,
-	      const struct wcs_view *view, const struct wcs_address *at, struct wcs_cell_info *info,
-	      struct wcs_value **value);
+/* As engine_key, of a row within wcs_keys_row_max. */
 int salt_key(const struct wcs_engine *engine, const struct wcs_keys *keys,
 	     const struct wcs_view *view, uint32_t table, struct wcs_slice key,
 	     unsigned char delimiter, struct wcs_key_info *info);

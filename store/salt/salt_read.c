@@ -1,24 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks at one cell or key of a salted table, and drops its rows. */
+/* Looks at one key of a salted table, and drops its rows. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "store/salt/salt.h"
-
-/* ---- Cells ------------------------------------------------------------------------------- */
-
-int salt_cell(const struct wcs_engine *engine, const struct wcs_keys *keys,
-	      const struct wcs_view *view, const struct wcs_address *at, struct wcs_cell_info *info,
-	      struct wcs_value **value)
-{
-	unsigned char bytes[WCS_ROW_KEY_MAX];
-	struct wcs_address stored = *at;
-
-	stored.row = wcs_keys_stored(keys, at->row, bytes);
-	return engine_cell(engine, view, &stored, info, value);
-}
 
 /* ---- Keys -------------------------------------------------------------------------------- */
 
