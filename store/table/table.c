@@ -322,22 +322,12 @@ int64_t wcs_table_created(const struct wcs_table *table)
 
 unsigned char wcs_table_delimiter(struct wcs_table *table)
 {
-	unsigned char delimiter;
-
-	pthread_rwlock_rdlock(&table->gate);
-	delimiter = table->delimiter;
-	pthread_rwlock_unlock(&table->gate);
-	return delimiter;
+	return table->delimiter;
 }
 
 bool wcs_table_protected(struct wcs_table *table)
 {
-	bool protected;
-
-	pthread_rwlock_rdlock(&table->gate);
-	protected = table->protected;
-	pthread_rwlock_unlock(&table->gate);
-	return protected;
+	return table->protected;
 }
 
 bool wcs_table_ages(struct wcs_table *table)

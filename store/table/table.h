@@ -66,8 +66,9 @@ struct wcs_table {
 	pthread_mutex_t admin; /* one change of the table, or one drop, at a time */
 	pthread_rwlock_t gate; /* guards the fields below; a change takes admin, too */
 	atomic_bool removed;   /* set under the gate */
-	bool protected;
-	_Atomic unsigned char delimiter; /* heat/count.c reads it without the gate */
+	/* These two are also read without the gate. */
+	atomic_bool protected;
+	_Atomic unsigned char delimiter;
 	size_t family_count;
 	struct table_family **families; /* by name */
 	struct wcs_policies *policies;	/* of the families */
