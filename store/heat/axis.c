@@ -93,13 +93,6 @@ struct wcs_slice heat_axis_end(const struct heat_axis *axis, const struct heat_p
 
 /* ---- The next axis ----------------------------------------------------------------------- */
 
-static int live_compare(const void *a, const void *b)
-{
-	const uint32_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 void heat_live_read(struct heat_live *live, struct wcs_store *store)
 {
 	pthread_rwlock_rdlock(&store->lock);
@@ -107,12 +100,14 @@ void heat_live_read(struct heat_live *live, struct wcs_store *store)
 	for (size_t i = 0; i < live->count; i++)
 		live->tables[i] = store->tables[i]->id;
 	pthread_rwlock_unlock(&store->lock);
-	qsort(live->tables, live->count, sizeof(live->tables[0]), live_compare);
 }
 
 static bool live_has(const struct heat_live *live, uint32_t table)
 {
-	return bsearch(&table, live->tables, live->count, sizeof(table), live_compare) != NULL;
+	for (size_t i = 0; i < live->count; i++)
+		if (live->tables[i] == table)
+			return true;
+	return false;
 }
 
 /* The ranges of a table: those it has, and the spans seen. */

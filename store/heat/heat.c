@@ -27,7 +27,7 @@ static int64_t heat_slot(const struct heat *heat, int64_t now)
 static int heat_write(struct heat *heat, int64_t slot, struct heat_record *seen)
 {
 	struct heat_record parts[2] = {*seen, {.count = 0}}, sum = {.count = 0};
-	int rc = heat_keep_read(heat, WCS_HEAT_6H, slot, 0, &parts[1]);
+	int rc = heat_keep_read(heat, WCS_HEAT_6H, slot, 0, false, &parts[1]);
 
 	if (rc == 0 || rc == -ENOENT)
 		rc = heat_record_join(&sum, parts, 2);

@@ -246,7 +246,7 @@ int heat_fold_take(struct heat *heat, struct heat_record *record, uint64_t *ops)
 /* ---- axis.c: the next axis ---- */
 struct heat_live {
 	size_t count;
-	uint32_t tables[WCS_TABLES_MAX]; /* ids, ascending */
+	uint32_t tables[WCS_TABLES_MAX]; /* ids */
 };
 /* The tables that the store has. The caller holds no lock of heat. */
 void heat_live_read(struct heat_live *live, struct wcs_store *store);
@@ -266,9 +266,10 @@ int heat_record_fit(struct heat_record *record, size_t share, size_t most);
 size_t heat_window_columns(enum wcs_heat_window window);
 int64_t heat_window_step(enum wcs_heat_window window); /* microseconds */
 /* Fills an empty record with that of a slot, or where there is none, with those of the next finer
- * window's slots in it. -ENOENT: neither. wanted: a table; 0: all. */
+ * window's slots in it, as far as that window shows them (all: whatever it shows). -ENOENT:
+ * neither. wanted: a table; 0: all. */
 int heat_keep_read(struct heat *heat, enum wcs_heat_window window, int64_t slot, uint32_t wanted,
-		   struct heat_record *record);
+		   bool all, struct heat_record *record);
 /* Makes the record fit and keeps it. -ENOMEM. */
 int heat_keep_write(struct heat *heat, enum wcs_heat_window window, int64_t slot,
 		    struct heat_record *record);

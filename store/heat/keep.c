@@ -122,9 +122,6 @@ static int keep_read_one(struct heat *heat, enum wcs_heat_window window, int64_t
 	return rc;
 }
 
-static int keep_read(struct heat *heat, enum wcs_heat_window window, int64_t slot, uint32_t wanted,
-		     bool all, struct heat_record *record);
-
 /* Joins the records of the finer window's slots. */
 static int keep_compose(struct heat *heat, enum wcs_heat_window window, int64_t slot,
 			uint32_t wanted, bool all, struct heat_record *record)
@@ -134,8 +131,8 @@ static int keep_compose(struct heat *heat, enum wcs_heat_window window, int64_t 
 	int rc = 0;
 
 	for (size_t i = 0; i < count && rc == 0; i++) {
-		rc = keep_read(heat, window - 1, slot * (int64_t)count + (int64_t)i, wanted, all,
-			       &parts[i]);
+		rc = heat_keep_read(heat, window - 1, slot * (int64_t)count + (int64_t)i, wanted,
+				    all, &parts[i]);
 		found += rc == 0;
 		if (rc == -ENOENT)
 			rc = 0;
@@ -147,9 +144,8 @@ static int keep_compose(struct heat *heat, enum wcs_heat_window window, int64_t 
 	return rc;
 }
 
-/* all: a slot without a record is composed also where the finer window no longer shows it. */
-static int keep_read(struct heat *heat, enum wcs_heat_window window, int64_t slot, uint32_t wanted,
-		     bool all, struct heat_record *record)
+int heat_keep_read(struct heat *heat, enum wcs_heat_window window, int64_t slot, uint32_t wanted,
+		   bool all, struct heat_record *record)
 {
 	int rc = keep_read_one(heat, window, slot, wanted, record);
 	int64_t kept;
@@ -161,12 +157,6 @@ static int keep_read(struct heat *heat, enum wcs_heat_window window, int64_t slo
 	if (!all && (slot + 1) * heat_window_step(window) < kept)
 		return rc;
 	return keep_compose(heat, window, slot, wanted, all, record);
-}
-
-int heat_keep_read(struct heat *heat, enum wcs_heat_window window, int64_t slot, uint32_t wanted,
-		   struct heat_record *record)
-{
-	return keep_read(heat, window, slot, wanted, false, record);
 }
 
 /* ---- Writing ----------------------------------------------------------------------------- */
