@@ -366,22 +366,6 @@ void advice_again(struct wcs_advice *advice)
 	}
 }
 
-/* Prints the findings of each rule at the places of its scope. */
-static void check_rules(const struct wcs_advice *advice, const size_t *places, const char *table)
-{
-	const struct advice_rule *rules;
-	size_t count;
-
-	rules = advice_rules(&count);
-	for (size_t i = 0; i < count; i++)
-		for (size_t at = 0; at < places[rules[i].scope]; at++) {
-			struct advice_finding finding = {.rule = &rules[i], .table = table};
-
-			if (rules[i].find(advice, at, &finding) && advice_breaks(advice, &finding))
-				print_finding(advice, &finding);
-		}
-}
-
 int wcs_advice_table_end(struct wcs_advice *advice)
 {
 	const size_t places[ADVICE_STORE + 1] = {[ADVICE_TABLE] = 1,
@@ -395,7 +379,7 @@ int wcs_advice_table_end(struct wcs_advice *advice)
 		if (advice->stats->parts == 0)
 			run_end(advice->stats);
 		print_table(advice);
-		check_rules(advice, places, advice->schema->name);
+		rules_check(advice, places, advice->schema->name);
 		rc = tables_add(advice);
 	}
 	advice->schema = NULL;
@@ -423,7 +407,7 @@ void wcs_advice_end(struct wcs_advice *advice)
 
 	wcs_advice_table_end(advice);
 	places[ADVICE_STORE] = advice->alike_count;
-	check_rules(advice, places, NULL);
+	rules_check(advice, places, NULL);
 }
 
 int wcs_advice_new(const struct wcs_advice_options *options, struct wcs_advice **advice)

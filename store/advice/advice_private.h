@@ -188,14 +188,8 @@ struct advice_rule {
 };
 
 /* ---- rules.c ---- */
-const struct advice_rule *advice_rules(size_t *count);
-/* Does the finding's value break its rule? A share of a sample must exceed the limit by the error
- * that a share of this size has. */
-bool advice_breaks(const struct wcs_advice *advice, const struct advice_finding *finding);
-/* The error of a share in a sample, with a probability of 95 %, as if the things of each part were
- * all alike; 0 if all rows were read. */
-double advice_error(const struct wcs_advice *advice, const struct advice_spread *spread,
-		    double share);
+/* Prints the findings of each rule at so many places of its scope. */
+void rules_check(const struct wcs_advice *advice, const size_t *places, const char *table);
 
 /* ---- rules_keys.c, rules_size.c, rules_traffic.c: functions of rules ---- */
 bool rules_hashed(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
@@ -224,6 +218,10 @@ int tables_add(struct wcs_advice *advice);
 bool rules_tables(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
 
 /* ---- print.c ---- */
+/* The error of a share in a sample, with a probability of 95 %, as if the things of each part were
+ * all alike; 0 if all rows were read. */
+double advice_error(const struct wcs_advice *advice, const struct advice_spread *spread,
+		    double share);
 /* The header of a table, for people. */
 void print_table(const struct wcs_advice *advice);
 void print_finding(const struct wcs_advice *advice, const struct advice_finding *finding);

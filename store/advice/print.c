@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Findings as text for people, and as lines of JSON. */
+/* Findings as text for people, and as lines of JSON, and how sure the shares in them are. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
@@ -16,6 +16,20 @@
 
 static const char *const severities[] = {
 	[ADVICE_NOTE] = "note", [ADVICE_WARNING] = "warning", [ADVICE_ERROR] = "error"};
+
+/* A sample of parts with numbers of their own is worth the square of the sum of these, divided by
+ * the sum of their squares. The last term is for the step from one part to the next. */
+double advice_error(const struct wcs_advice *advice, const struct advice_spread *spread,
+		    double share)
+{
+	double parts = 1;
+
+	if (advice->stats->parts == 0)
+		return 0;
+	if (spread->squares > 0)
+		parts = (double)spread->total * (double)spread->total / (double)spread->squares;
+	return 1.96 * sqrt(share * (1 - share) / parts) + 0.5 / parts;
+}
 
 /* The largest error of a share in the sample. */
 static double error_of(const struct wcs_advice *advice, const struct advice_spread *spread)

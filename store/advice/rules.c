@@ -4,7 +4,6 @@
  * as its pages say, and the source is the page with the limit. The source "rowfs" means that the
  * limit was chosen here.
  */
-#include <math.h>
 #include <stddef.h>
 
 #include "store/advice/advice_private.h"
@@ -185,27 +184,9 @@ static const struct advice_rule rules[] = {
 	 "a-tenant-is-a-prefix", BIGTABLE_SCHEMA, 0},
 };
 
-const struct advice_rule *advice_rules(size_t *count)
-{
-	*count = sizeof(rules) / sizeof(*rules);
-	return rules;
-}
-
-/* A sample of parts with numbers of their own is worth the square of the sum of these, divided by
- * the sum of their squares. The last term is for the step from one part to the next. */
-double advice_error(const struct wcs_advice *advice, const struct advice_spread *spread,
-		    double share)
-{
-	double parts = 1;
-
-	if (advice->stats->parts == 0)
-		return 0;
-	if (spread->squares > 0)
-		parts = (double)spread->total * (double)spread->total / (double)spread->squares;
-	return 1.96 * sqrt(share * (1 - share) / parts) + 0.5 / parts;
-}
-
-bool advice_breaks(const struct wcs_advice *advice, const struct advice_finding *finding)
+/* Does the finding's value break its rule? A share of a sample must exceed the limit by the error
+ * that a share of this size has. */
+static bool rules_break(const struct wcs_advice *advice, const struct advice_finding *finding)
 {
 	const struct advice_rule *rule = finding->rule;
 	double limit = rule->threshold;
@@ -213,6 +194,17 @@ bool advice_breaks(const struct wcs_advice *advice, const struct advice_finding 
 	if (finding->spread)
 		limit += advice_error(advice, finding->spread, limit);
 	return finding->value > limit && (rule->next <= 0 || finding->value <= rule->next);
+}
+
+void rules_check(const struct wcs_advice *advice, const size_t *places, const char *table)
+{
+	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
+		for (size_t at = 0; at < places[rules[i].scope]; at++) {
+			struct advice_finding finding = {.rule = &rules[i], .table = table};
+
+			if (rules[i].find(advice, at, &finding) && rules_break(advice, &finding))
+				print_finding(advice, &finding);
+		}
 }
 
 bool wcs_advice_rule(size_t at, struct wcs_advice_rule *rule)

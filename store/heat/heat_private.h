@@ -67,8 +67,6 @@ struct heat_spans {
 int heat_spans_add(struct heat_spans *spans, const struct heat_span *span);
 uint64_t heat_spans_ops(const struct heat_spans *spans);
 void heat_spans_free(struct heat_spans *spans);
-/* Is it a span or range of one row? */
-bool heat_is_row(struct wcs_slice start, struct wcs_slice end);
 /* Orders ends of ranges: none is the greatest. */
 int heat_compare_ends(struct wcs_slice a, struct wcs_slice b);
 

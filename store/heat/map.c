@@ -135,7 +135,7 @@ static int map_ranges(struct making *making, struct wcs_heat_map *map)
 		heat_counts_add(&all, &making->totals[i]);
 		if (i > 0) {
 			range[-1].end = range->start;
-			range[-1].row = heat_is_row(range[-1].start, range->start);
+			range[-1].row = wcs_keys_one(range[-1].start, range->start);
 		}
 	}
 	map->total = map_value(&all, making->metric);

@@ -95,7 +95,7 @@ static unsigned int span_end_kind(const struct heat_spans *spans, size_t at)
 
 	if (span->end.data == NULL)
 		return END_TABLE;
-	if (heat_is_row(span->start, span->end))
+	if (wcs_keys_one(span->start, span->end))
 		return END_ROW;
 	return at + 1 < spans->count && wcs_slice_compare(span->end, span[1].start) == 0
 		       ? END_NEXT

@@ -274,7 +274,7 @@ int heat_rows_spread(struct heat_rows *rows, size_t limit)
 	rows_spread(rows, 0, rows->count, total);
 	for (size_t i = 0; i + 1 < rows->count; i++)
 		if (own[i] * (double)limit >= 3 * total &&
-		    heat_is_row(rows->rows[i].start, rows->rows[i + 1].start))
+		    wcs_keys_one(rows->rows[i].start, rows->rows[i + 1].start))
 			rows->rows[i].weight = own[i];
 	free(own);
 	return 0;

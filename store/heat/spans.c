@@ -83,13 +83,6 @@ void heat_spans_free(struct heat_spans *spans)
 	*spans = (struct heat_spans){NULL, 0, 0};
 }
 
-bool heat_is_row(struct wcs_slice start, struct wcs_slice end)
-{
-	return end.data != NULL && end.len == start.len + 1 &&
-	       ((const unsigned char *)end.data)[start.len] == 0 &&
-	       memcmp(start.data, end.data, start.len) == 0;
-}
-
 int heat_compare_ends(struct wcs_slice a, struct wcs_slice b)
 {
 	if (a.data == NULL || b.data == NULL)

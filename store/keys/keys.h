@@ -161,6 +161,8 @@ void wcs_keys_salt(const struct wcs_keys *keys, unsigned int bucket, unsigned ch
 struct wcs_slice wcs_keys_unsalted(const struct wcs_keys *keys, struct wcs_slice stored);
 /* The bucket to which all keys of the range belong, or -1: several. */
 int wcs_keys_range_bucket(const struct wcs_keys *keys, const struct wcs_range *range);
+/* Is that the range of one key: does it end at its start with a NUL behind it? */
+bool wcs_keys_one(struct wcs_slice start, struct wcs_slice end);
 
 /* ---- name.c: segments as names of directories (lib/names.h). keys NULL: a plain table ---- */
 struct names_families;

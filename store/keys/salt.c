@@ -66,13 +66,11 @@ struct wcs_slice wcs_keys_stored(const struct wcs_keys *keys, struct wcs_slice k
 	return (struct wcs_slice){bytes, WCS_KEYS_SALT + key.len};
 }
 
-/* Is that the range of one key: does it end at the key with a NUL behind it? */
-static bool salt_is_one(const struct wcs_range *range)
+bool wcs_keys_one(struct wcs_slice start, struct wcs_slice end)
 {
-	size_t len = range->start.len;
-
-	return range->end.len == len + 1 && ((const unsigned char *)range->end.data)[len] == 0 &&
-	       (len == 0 || memcmp(range->start.data, range->end.data, len) == 0);
+	return end.data != NULL && end.len == start.len + 1 &&
+	       ((const unsigned char *)end.data)[start.len] == 0 &&
+	       (start.len == 0 || memcmp(start.data, end.data, start.len) == 0);
 }
 
 /* Keys that begin with the salted segments and a delimiter stand together, but others that begin
@@ -85,7 +83,7 @@ int wcs_keys_range_bucket(const struct wcs_keys *keys, const struct wcs_range *r
 
 	if (end == NULL)
 		return -1;
-	if (salt_is_one(range))
+	if (wcs_keys_one(range->start, range->end))
 		return (int)salt_of(keys, range->start.data, len);
 	if (len == range->start.len)
 		return -1;
