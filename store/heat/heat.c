@@ -27,23 +27,15 @@ static int64_t heat_slot(const struct heat *heat, int64_t now)
 static int heat_write(struct heat *heat, int64_t slot, struct heat_record *seen)
 {
 	struct heat_record parts[2] = {*seen, {.count = 0}}, sum = {.count = 0};
-	int rc = heat_keep_read(heat, WCS_HEAT_6H, slot, 0, false, &parts[1]);
+	int rc = heat_keep_read(heat, WCS_HEAT_6H, slot, 0, &parts[1]);
 
 	if (rc == 0 || rc == -ENOENT)
 		rc = heat_record_join(&sum, parts, 2);
 	if (rc == 0)
-		rc = heat_keep_write(heat, WCS_HEAT_6H, slot, &sum);
+		rc = heat_keep_minute(heat, slot, &sum);
 	heat_record_free(&parts[1]);
 	heat_record_free(&sum);
 	return rc;
-}
-
-/* Completes the records of the time before the open, once. Lock: folding. */
-static void heat_begin_once(struct heat *heat)
-{
-	if (!heat->begun)
-		heat_keep_begin(heat, heat->since);
-	heat->begun = true;
 }
 
 static int heat_fold(struct heat *heat)
@@ -55,7 +47,6 @@ static int heat_fold(struct heat *heat)
 	int rc, taken;
 
 	pthread_mutex_lock(&heat->folding);
-	heat_begin_once(heat);
 	now = store_now(heat->store);
 	last = heat->folded;
 	slot = heat_slot(heat, now);
@@ -70,7 +61,6 @@ static int heat_fold(struct heat *heat)
 		rc = heat_write(heat, slot, &seen);
 	heat_record_free(&seen);
 	heat->folded = now;
-	heat_keep_up(heat, last < now ? last : now, now);
 	pthread_mutex_unlock(&heat->folding);
 	return taken != 0 ? taken : rc;
 }
@@ -104,9 +94,6 @@ static void *heat_main(void *arg)
 {
 	struct heat *heat = arg;
 
-	pthread_mutex_lock(&heat->folding);
-	heat_begin_once(heat);
-	pthread_mutex_unlock(&heat->folding);
 	while (heat_wait(heat))
 		heat_fold(heat);
 	heat_fold(heat);

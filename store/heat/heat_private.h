@@ -185,11 +185,10 @@ struct heat {
 	/* Locks, in the order in which they are taken. Counting takes none that is held while the
 	 * engine is called. */
 	pthread_mutex_t mapping; /* one map is made at a time */
-	pthread_mutex_t folding; /* one fold is made at a time; guards folded and begun */
+	pthread_mutex_t folding; /* one fold is made at a time; guards folded */
 	pthread_mutex_t lock;	 /* guards stop and axis; then those of shards, by number */
 	pthread_mutex_t keeping; /* guards kept */
 	int64_t folded;		 /* the last fold, microseconds since 1970 */
-	bool begun;		 /* the time before the open has its records */
 	bool stop;
 	/* Changed with the lock and those of all shards; read with any of them. */
 	struct heat_axis *axis;
@@ -228,8 +227,6 @@ void heat_record_free(struct heat_record *record);
 /* The bytes of the record; *bytes is the caller's. */
 int heat_record_encode(const struct heat_record *record, int64_t slot, unsigned char **bytes,
 		       size_t *len);
-/* The slot of the bytes; -1: they are no record. */
-int64_t heat_record_slot(const unsigned char *bytes, size_t len);
 /* The bytes that the spans of one table take. */
 size_t heat_record_size(const struct heat_spans *spans);
 /* Adds the tables of the bytes, or the one wanted (0: all). -EIO: they are none of that slot. */
@@ -263,19 +260,13 @@ int heat_record_fit(struct heat_record *record, size_t share, size_t most);
 /* ---- keep.c: records by window and slot, the number of a step since 1970 ---- */
 size_t heat_window_columns(enum wcs_heat_window window);
 int64_t heat_window_step(enum wcs_heat_window window); /* microseconds */
-/* Fills an empty record with that of a slot, or where there is none, with those of the next finer
- * window's slots in it, as far as that window shows them (all: whatever it shows). -ENOENT:
- * neither. wanted: a table; 0: all. */
+/* Fills an empty record with that of a slot. -ENOENT: there is none, or none that can be read.
+ * wanted: a table; 0: all. */
 int heat_keep_read(struct heat *heat, enum wcs_heat_window window, int64_t slot, uint32_t wanted,
-		   bool all, struct heat_record *record);
-/* Makes the record fit and keeps it. -ENOMEM. */
-int heat_keep_write(struct heat *heat, enum wcs_heat_window window, int64_t slot,
-		    struct heat_record *record);
-/* The store was opened: writes the records of coarser windows whose time ended while it was closed.
- * now: in microseconds since 1970. */
-void heat_keep_begin(struct heat *heat, int64_t now);
-/* Writes the records of coarser windows whose time ended between two moments. */
-void heat_keep_up(struct heat *heat, int64_t since, int64_t now);
+		   struct heat_record *record);
+/* Keeps the record of a minute, which is made to fit, and those of the coarser windows' slots with
+ * it. -ENOMEM. */
+int heat_keep_minute(struct heat *heat, int64_t minute, struct heat_record *record);
 bool heat_keep_init(struct heat *heat);
 void heat_keep_free(struct heat *heat);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The records of the windows. A window has a ring of slots, one more than it shows; a record
- * replaces the one a round before, so nothing needs to be removed. The number of a record in the
- * engine is its place in the rings. While the engine takes none they are kept in memory: without a
+ * replaces the one a round before, so nothing needs to be removed. With each minute the records of
+ * its time in the coarser windows are written anew. The number of a record in the engine is its
+ * place in the rings. While the engine takes none they are kept in memory: without a
  * local engine, on a full medium, after a failed write.
  */
 #include "store/heat/heat_private.h"
@@ -102,9 +103,8 @@ static int keep_in_store(struct heat *heat, uint16_t number, const unsigned char
 
 /* ---- Reading ----------------------------------------------------------------------------- */
 
-/* The record of the slot itself. -ENOENT: there is none, or none that can be read. */
-static int keep_read_one(struct heat *heat, enum wcs_heat_window window, int64_t slot,
-			 uint32_t wanted, struct heat_record *record)
+int heat_keep_read(struct heat *heat, enum wcs_heat_window window, int64_t slot, uint32_t wanted,
+		   struct heat_record *record)
 {
 	unsigned char *bytes = NULL;
 	size_t len;
@@ -122,43 +122,6 @@ static int keep_read_one(struct heat *heat, enum wcs_heat_window window, int64_t
 	return rc;
 }
 
-/* Joins the records of the finer window's slots. */
-static int keep_compose(struct heat *heat, enum wcs_heat_window window, int64_t slot,
-			uint32_t wanted, bool all, struct heat_record *record)
-{
-	struct heat_record parts[10] = {{.count = 0}};
-	size_t count = (size_t)(windows[window].step / windows[window - 1].step), found = 0;
-	int rc = 0;
-
-	for (size_t i = 0; i < count && rc == 0; i++) {
-		rc = heat_keep_read(heat, window - 1, slot * (int64_t)count + (int64_t)i, wanted,
-				    all, &parts[i]);
-		found += rc == 0;
-		if (rc == -ENOENT)
-			rc = 0;
-	}
-	if (rc == 0)
-		rc = found > 0 ? heat_record_join(record, parts, count) : -ENOENT;
-	for (size_t i = 0; i < count; i++)
-		heat_record_free(&parts[i]);
-	return rc;
-}
-
-int heat_keep_read(struct heat *heat, enum wcs_heat_window window, int64_t slot, uint32_t wanted,
-		   bool all, struct heat_record *record)
-{
-	int rc = keep_read_one(heat, window, slot, wanted, record);
-	int64_t kept;
-
-	if (rc != -ENOENT || window == WCS_HEAT_6H)
-		return rc;
-	kept = store_now(heat->store) -
-	       (int64_t)windows[window - 1].columns * heat_window_step(window - 1);
-	if (!all && (slot + 1) * heat_window_step(window) < kept)
-		return rc;
-	return keep_compose(heat, window, slot, wanted, all, record);
-}
-
 /* ---- Writing ----------------------------------------------------------------------------- */
 
 static int keep_encode(struct heat_record *record, int64_t slot, size_t share, size_t most,
@@ -169,8 +132,9 @@ static int keep_encode(struct heat_record *record, int64_t slot, size_t share, s
 	return rc == 0 ? heat_record_encode(record, slot, bytes, len) : rc;
 }
 
-int heat_keep_write(struct heat *heat, enum wcs_heat_window window, int64_t slot,
-		    struct heat_record *record)
+/* Makes the record fit and keeps it. */
+static int keep_write(struct heat *heat, enum wcs_heat_window window, int64_t slot,
+		      struct heat_record *record)
 {
 	uint16_t number = keep_number(window, slot);
 	unsigned char *bytes = NULL;
@@ -191,58 +155,34 @@ int heat_keep_write(struct heat *heat, enum wcs_heat_window window, int64_t slot
 	return rc;
 }
 
-/* Writes the record of a slot whose time has ended, unless there is one. again: also then. */
-static void keep_end_slot(struct heat *heat, enum wcs_heat_window window, int64_t slot, bool again)
+/* Writes the record of a slot anew, from those of the finer window's slots in it. */
+static int keep_compose(struct heat *heat, enum wcs_heat_window window, int64_t slot)
 {
-	struct heat_record record = {.count = 0};
-	int rc = again ? -ENOENT : keep_read_one(heat, window, slot, 0, &record);
+	struct heat_record parts[10] = {{.count = 0}}, sum = {.count = 0};
+	size_t count = (size_t)(windows[window].step / windows[window - 1].step);
+	int rc = 0;
 
-	if (rc == -ENOENT && keep_compose(heat, window, slot, 0, true, &record) == 0)
-		heat_keep_write(heat, window, slot, &record);
-	heat_record_free(&record);
-}
-
-/* The same of a window. A time that passes twice, because the clock was set, has further counts. */
-static void keep_end_slots(struct heat *heat, enum wcs_heat_window window, int64_t since,
-			   int64_t now)
-{
-	int64_t step = heat_window_step(window), finer = heat_window_step(window - 1);
-	int64_t kept = now - (int64_t)windows[window - 1].columns * finer; /* by the finer window */
-
-	for (int64_t slot = (since > kept ? since : kept) / step; slot < now / step; slot++)
-		keep_end_slot(heat, window, slot, slot * step >= kept);
-}
-
-void heat_keep_up(struct heat *heat, int64_t since, int64_t now)
-{
-	keep_end_slots(heat, WCS_HEAT_4D, since, now);
-	keep_end_slots(heat, WCS_HEAT_28D, since, now);
-}
-
-/* Writes the records of a window that are missing although a finer one has some of their time. */
-static void keep_complete(struct heat *heat, enum wcs_heat_window window,
-			  enum wcs_heat_window finer, int64_t now)
-{
-	int64_t step = heat_window_step(window), end = now / step, before = -1;
-	uint16_t first = windows[finer].first;
-
-	for (uint16_t number = first; number <= first + windows[finer].columns; number++) {
-		unsigned char *bytes = NULL;
-		int64_t slot = -1;
-		size_t len;
-
-		if (keep_get(heat, number, &bytes, &len) == 0)
-			slot = heat_record_slot(bytes, len) * heat_window_step(finer) / step;
-		free(bytes);
-		if (slot != before && slot < end && slot >= end - windows[window].columns)
-			keep_end_slot(heat, window, slot, false);
-		before = slot; /* neighbours are mostly of the same */
+	for (size_t i = 0; i < count && rc == 0; i++) {
+		rc = heat_keep_read(heat, window - 1, slot * (int64_t)count + (int64_t)i, 0,
+				    &parts[i]);
+		if (rc == -ENOENT)
+			rc = 0;
 	}
+	if (rc == 0)
+		rc = heat_record_join(&sum, parts, count);
+	if (rc == 0)
+		rc = keep_write(heat, window, slot, &sum);
+	for (size_t i = 0; i < count; i++)
+		heat_record_free(&parts[i]);
+	heat_record_free(&sum);
+	return rc;
 }
 
-void heat_keep_begin(struct heat *heat, int64_t now)
+int heat_keep_minute(struct heat *heat, int64_t minute, struct heat_record *record)
 {
-	keep_complete(heat, WCS_HEAT_4D, WCS_HEAT_6H, now);
-	keep_complete(heat, WCS_HEAT_28D, WCS_HEAT_6H, now);
-	keep_complete(heat, WCS_HEAT_28D, WCS_HEAT_4D, now);
+	int rc = keep_write(heat, WCS_HEAT_6H, minute, record);
+
+	for (enum wcs_heat_window i = WCS_HEAT_4D; i < WCS_HEAT_WINDOWS && rc == 0; i++)
+		rc = keep_compose(heat, i, minute * windows[WCS_HEAT_6H].step / windows[i].step);
+	return rc;
 }

@@ -29,8 +29,7 @@ static int map_read(struct making *making, int64_t slot, struct heat_record *rec
 	int rc = wcs_interrupted(&making->heat->store->options) ? -EINTR : 0;
 
 	if (rc == 0)
-		rc = heat_keep_read(making->heat, making->window, slot, making->table, false,
-				    record);
+		rc = heat_keep_read(making->heat, making->window, slot, making->table, record);
 	if (rc == 0 && slot < making->found)
 		making->found = slot;
 	return rc == 0 ? record->count > 0 : rc == -ENOENT ? 0 : rc;

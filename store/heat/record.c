@@ -235,14 +235,6 @@ static int get_spans(struct reader *reader, struct heat_arena *arena, struct hea
 	return reader->bad || open ? -EIO : 0;
 }
 
-int64_t heat_record_slot(const unsigned char *bytes, size_t len)
-{
-	struct reader reader = {bytes, bytes + len, false};
-	uint64_t slot = get_number(&reader);
-
-	return reader.bad || slot > UINT32_MAX ? -1 : (int64_t)slot;
-}
-
 int heat_record_decode(struct heat_record *record, int64_t slot, uint32_t wanted,
 		       const unsigned char *bytes, size_t len)
 {
