@@ -80,7 +80,7 @@ static void drained_take(struct drained *drained, struct heat_shard *shard)
 	for (size_t i = 0; i < HEAT_HOT; i++)
 		if (shard->summary.hashes[i] != 0)
 			drained_merge(drained, &shard->summary.entries[i]);
-	heat_summary_clear(&shard->summary);
+	memset(&shard->summary, 0, offsetof(struct heat_summary, entries));
 	pthread_mutex_unlock(&shard->lock);
 }
 

@@ -128,7 +128,6 @@ struct heat_summary {
 };
 /* Is it the entry of that key? */
 bool heat_entry_is(const struct heat_entry *entry, uint32_t table, struct wcs_slice key);
-void heat_summary_clear(struct heat_summary *summary);
 void heat_summary_offer(struct heat_summary *summary, uint32_t table, struct wcs_slice key,
 			const union heat_counts *counts);
 
@@ -258,8 +257,11 @@ int heat_record_join(struct heat_record *to, const struct heat_record *parts, si
 int heat_record_fit(struct heat_record *record, size_t share, size_t most);
 
 /* ---- keep.c: records by window and slot, the number of a step since 1970 ---- */
-size_t heat_window_columns(enum wcs_heat_window window);
-int64_t heat_window_step(enum wcs_heat_window window); /* microseconds */
+extern const struct heat_window {
+	int64_t step; /* microseconds */
+	uint16_t columns;
+	uint16_t first; /* number of its first record */
+} heat_windows[WCS_HEAT_WINDOWS];
 /* Fills an empty record with that of a slot. -ENOENT: there is none, or none that can be read.
  * wanted: a table; 0: all. */
 int heat_keep_read(struct heat *heat, enum wcs_heat_window window, int64_t slot, uint32_t wanted,

@@ -17,26 +17,13 @@ struct heat_kept {
 	size_t len;
 };
 
-static const struct window {
-	int64_t step; /* seconds */
-	uint16_t columns;
-	uint16_t first; /* number of its first record */
-} windows[WCS_HEAT_WINDOWS] = {
-	[WCS_HEAT_6H] = {60, 360, 1},
-	[WCS_HEAT_4D] = {600, 576, 1 + 361},
-	[WCS_HEAT_28D] = {3600, 672, 1 + 361 + 577},
+#define SECOND INT64_C(1000000)
+const struct heat_window heat_windows[WCS_HEAT_WINDOWS] = {
+	[WCS_HEAT_6H] = {60 * SECOND, 360, 1},
+	[WCS_HEAT_4D] = {600 * SECOND, 576, 1 + 361},
+	[WCS_HEAT_28D] = {3600 * SECOND, 672, 1 + 361 + 577},
 };
 #define KEPT_COUNT (1 + 361 + 577 + 673)
-
-size_t heat_window_columns(enum wcs_heat_window window)
-{
-	return windows[window].columns;
-}
-
-int64_t heat_window_step(enum wcs_heat_window window)
-{
-	return windows[window].step * 1000000;
-}
 
 bool heat_keep_init(struct heat *heat)
 {
@@ -55,7 +42,7 @@ void heat_keep_free(struct heat *heat)
 
 static uint16_t keep_number(enum wcs_heat_window window, int64_t slot)
 {
-	return (uint16_t)(windows[window].first + slot % (windows[window].columns + 1));
+	return (uint16_t)(heat_windows[window].first + slot % (heat_windows[window].columns + 1));
 }
 
 /* ---- Bytes ------------------------------------------------------------------------------- */
@@ -159,7 +146,7 @@ static int keep_write(struct heat *heat, enum wcs_heat_window window, int64_t sl
 static int keep_compose(struct heat *heat, enum wcs_heat_window window, int64_t slot)
 {
 	struct heat_record parts[10] = {{.count = 0}}, sum = {.count = 0};
-	size_t count = (size_t)(windows[window].step / windows[window - 1].step);
+	size_t count = (size_t)(heat_windows[window].step / heat_windows[window - 1].step);
 	int rc = 0;
 
 	for (size_t i = 0; i < count && rc == 0; i++) {
@@ -183,6 +170,7 @@ int heat_keep_minute(struct heat *heat, int64_t minute, struct heat_record *reco
 	int rc = keep_write(heat, WCS_HEAT_6H, minute, record);
 
 	for (enum wcs_heat_window i = WCS_HEAT_4D; i < WCS_HEAT_WINDOWS && rc == 0; i++)
-		rc = keep_compose(heat, i, minute * windows[WCS_HEAT_6H].step / windows[i].step);
+		rc = keep_compose(heat, i,
+				  minute * heat_windows[WCS_HEAT_6H].step / heat_windows[i].step);
 	return rc;
 }

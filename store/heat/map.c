@@ -157,7 +157,7 @@ static int map_make(struct making *making, size_t rows_max, struct wcs_heat_map 
 	rc = map_fill(making, map);
 	if (rc == 0)
 		rc = map_ranges(making, map);
-	map->counting = making->found * heat_window_step(making->window);
+	map->counting = making->found * heat_windows[making->window].step;
 	if (since < map->counting)
 		map->counting = since;
 	if (map->counting < map->start)
@@ -181,7 +181,7 @@ int wcs_heat_map(struct wcs_table *table, enum wcs_heat_window window, enum wcs_
 		 size_t rows_max, size_t columns_max, struct wcs_heat_map **made)
 {
 	struct heat *heat = table->store->heat;
-	int64_t step = heat_window_step(window), columns = (int64_t)heat_window_columns(window);
+	int64_t step = heat_windows[window].step, columns = heat_windows[window].columns;
 	struct making making = {
 		.heat = heat, .table = table->id, .window = window, .metric = metric, .joined = 1};
 	struct wcs_heat_map *map;

@@ -97,7 +97,6 @@ static void merge_remove_least(struct heat_record *record)
 int heat_record_fit(struct heat_record *record, size_t share, size_t most)
 {
 	uint64_t total = 1;
-	size_t size = 0;
 	int rc = 0;
 
 	for (size_t i = 0; i < record->count; i++)
@@ -114,13 +113,14 @@ int heat_record_fit(struct heat_record *record, size_t share, size_t most)
 			limit -= limit / 4 + 1;
 			rc = merge_table(record, table, &list, 1, limit > 0 ? limit : 1);
 		}
-		size += heat_record_size(&table->spans) + 8;
 	}
-	while (rc == 0 && size > most && record->count > 0) {
-		merge_remove_least(record);
-		size = 0;
+	for (; rc == 0 && record->count > 0; merge_remove_least(record)) {
+		size_t size = 0;
+
 		for (size_t i = 0; i < record->count; i++)
 			size += heat_record_size(&record->tables[i].spans) + 8;
+		if (size <= most)
+			break;
 	}
 	return rc;
 }

@@ -45,9 +45,3 @@ void heat_summary_offer(struct heat_summary *summary, uint32_t table, struct wcs
 	entry->len = (uint32_t)key.len;
 	memcpy(entry->key, key.data, key.len);
 }
-
-void heat_summary_clear(struct heat_summary *summary)
-{
-	memset(summary->hashes, 0, sizeof(summary->hashes));
-	memset(summary->ops, 0, sizeof(summary->ops));
-}
