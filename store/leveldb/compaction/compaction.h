@@ -21,9 +21,7 @@
 /* ---- reclaim.c: readers of extents, and the thread that deletes extents ---- */
 /* A reader that may look up cells with extents. All garbage of after it entered stays. */
 struct ldb_ticket {
-	uint64_t number;
-	struct ldb_ticket *prev;
-	struct ldb_ticket *next;
+	unsigned int round; /* 0 or 1 */
 };
 /* An open value: its extents stay. */
 struct ldb_hold {

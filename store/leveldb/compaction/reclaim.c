@@ -3,10 +3,10 @@
  * The thread that deletes extents which no cell refers to, and the readers that it waits for.
  *
  * A mutation leaves the extents of replaced and deleted cells, and writes a garbage record. A
- * reader takes a ticket before it looks a cell up. The thread collects records and takes the next
- * ticket number as a barrier: later readers look cells up after the garbage was committed and
- * cannot find these extents; the thread waits for earlier ones. A scan keeps its ticket; an open
- * value exchanges it for a hold on its own extents, so behind the barrier every value that can
+ * reader takes a ticket of the present round before it looks a cell up. The thread collects records
+ * and begins the other round: its readers look cells up after the garbage was committed and cannot
+ * find these extents; the thread waits for those of the round before. A scan keeps its ticket; an
+ * open value exchanges it for a hold on its own extents, so behind the barrier every value that can
  * still be read is held. The thread skips held extents until their release wakes it. Hence an open
  * value stays readable whatever is deleted, keeps no other's space, and no reader waits.
  *
@@ -34,11 +34,10 @@ struct ldb_reclaim {
 	pthread_mutex_t lock;
 	pthread_cond_t wake; /* the thread: work, a reader left, stop */
 	/* under lock */
-	struct ldb_ticket readers; /* head of a ring, oldest first */
-	uint64_t next_ticket;
+	unsigned int round;		       /* of tickets; 0 or 1 */
+	size_t readers[2];		       /* with a ticket of each round */
 	struct ldb_hold *holds[RECLAIM_HOLDS]; /* by id; one for each open value */
 	bool wanted;
-	bool waiting; /* the thread, at the barrier */
 	atomic_bool stop;
 	/* the thread's own, but for warned */
 	pthread_t thread;
@@ -54,24 +53,16 @@ struct reclaim_item {
 
 void ldb_reclaim_enter(struct ldb *db, struct ldb_ticket *ticket)
 {
-	struct ldb_reclaim *reclaim = db->reclaim;
-	struct ldb_ticket *head = &reclaim->readers;
-
-	pthread_mutex_lock(&reclaim->lock);
-	*ticket = (struct ldb_ticket){reclaim->next_ticket++, head->prev, head};
-	head->prev->next = ticket;
-	head->prev = ticket;
-	pthread_mutex_unlock(&reclaim->lock);
+	pthread_mutex_lock(&db->reclaim->lock);
+	ticket->round = db->reclaim->round;
+	db->reclaim->readers[ticket->round]++;
+	pthread_mutex_unlock(&db->reclaim->lock);
 }
 
 /* The caller holds the lock. */
-static void reclaim_drop_ticket(struct ldb_reclaim *reclaim, struct ldb_ticket *ticket)
+static void reclaim_drop_ticket(struct ldb_reclaim *reclaim, const struct ldb_ticket *ticket)
 {
-	bool oldest = reclaim->readers.next == ticket;
-
-	ticket->prev->next = ticket->next;
-	ticket->next->prev = ticket->prev;
-	if (oldest && reclaim->waiting)
+	if (--reclaim->readers[ticket->round] == 0 && ticket->round != reclaim->round)
 		pthread_cond_signal(&reclaim->wake);
 }
 
@@ -142,16 +133,14 @@ static void reclaim_pause(struct ldb_reclaim *reclaim)
  * of each wakes the thread. False: the store is being closed. */
 static bool reclaim_barrier(struct ldb_reclaim *reclaim, struct reclaim_item *items, size_t *count)
 {
+	unsigned int before;
 	size_t kept = 0;
-	uint64_t barrier;
 
 	pthread_mutex_lock(&reclaim->lock);
-	barrier = reclaim->next_ticket++;
-	reclaim->waiting = true;
-	while (!reclaim->stop && reclaim->readers.next != &reclaim->readers &&
-	       reclaim->readers.next->number < barrier)
+	before = reclaim->round;
+	reclaim->round = !before; /* no reader is left of it: an earlier call waited for them */
+	while (!reclaim->stop && reclaim->readers[before] > 0)
 		pthread_cond_wait(&reclaim->wake, &reclaim->lock);
-	reclaim->waiting = false;
 	for (size_t i = 0; i < *count; i++) {
 		struct ldb_hold *hold = reclaim->holds[items[i].id % RECLAIM_HOLDS];
 		bool held = false;
@@ -311,7 +300,6 @@ int ldb_reclaim_start(struct ldb *db)
 
 	if (!reclaim)
 		return -ENOMEM;
-	reclaim->readers.next = reclaim->readers.prev = &reclaim->readers;
 	reclaim->wanted = true; /* garbage of the last session */
 	pthread_mutex_init(&reclaim->lock, NULL);
 	clock_cond_init(&reclaim->wake);
