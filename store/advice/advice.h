@@ -49,10 +49,4 @@ void wcs_advice_end(struct wcs_advice *advice);
 /* The tables of a store, from the first to the end. -EINTR; -ENOMEM; errors of scans. */
 int wcs_advice_store(struct wcs_advice *advice, struct wcs_store *store);
 
-/* A rule: its name in the output, and the source of its limit. false: there are no more. */
-struct wcs_advice_rule {
-	const char *name, *source;
-};
-bool wcs_advice_rule(size_t at, struct wcs_advice_rule *rule);
-
 #endif

@@ -206,11 +206,3 @@ void rules_check(const struct wcs_advice *advice, const size_t *places, const ch
 				print_finding(advice, &finding);
 		}
 }
-
-bool wcs_advice_rule(size_t at, struct wcs_advice_rule *rule)
-{
-	if (at >= sizeof(rules) / sizeof(*rules))
-		return false;
-	*rule = (struct wcs_advice_rule){rules[at].name, rules[at].source};
-	return true;
-}

@@ -329,38 +329,3 @@ SUITE_TEST(test_classes_of_segments, 10)
 			      c->segment, segment_class(suite_text(c->segment)));
 	}
 }
-
-/* ---- The table of rules ------------------------------------------------------------------ */
-
-/* The rules that test_advice_sizes.c and test_advice_store.c test. */
-static const char *const elsewhere[] = {
-	"row-10mib",	"row-100mib",	 "row-256mib",	  "cell-1mib",	  "cell-10mib",
-	"many-columns", "many-versions", "many-families", "empty-family", "long-names",
-	"small-tables", "hot-row",	 "hot-prefix",	  "hot-end"};
-
-static bool is_tested(const char *rule)
-{
-	bool found = strcmp(rule, "salt-uneven") == 0;
-
-	for (size_t i = 0; i < sizeof(elsewhere) / sizeof(*elsewhere); i++)
-		found |= strcmp(elsewhere[i], rule) == 0;
-	for (size_t i = 0; i < KEY_CASES; i++)
-		found |= strcmp(key_cases[i].rule, rule) == 0;
-	for (size_t i = 0; i < sizeof(order_cases) / sizeof(*order_cases); i++)
-		found |= strcmp(order_cases[i].rule, rule) == 0;
-	return found;
-}
-
-SUITE_TEST(test_each_rule_has_a_case, 10)
-{
-	struct wcs_advice_rule rule;
-	size_t count = 0;
-
-	for (; wcs_advice_rule(count, &rule); count++) {
-		ck_assert_msg(is_tested(rule.name), "%s", rule.name);
-		ck_assert_msg(strncmp(rule.source, "https://cloud.google.com/bigtable/", 34) == 0 ||
-				      strcmp(rule.source, "rowfs") == 0,
-			      "%s", rule.name);
-	}
-	ck_assert_uint_ge(count, 26);
-}
