@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The last errors as lines, in order of time, and the last miss of each user. */
+/* The last errors, remarks and misses, in order of time. They become text when they are read,
+ * because a lookup waits for errors_miss. */
 #include "fs/report/errors.h"
 
 #include <pthread.h>
@@ -11,38 +12,25 @@
 #include "lib/clock.h"
 #include "lib/utf8.h"
 
-enum {
-	LINE_MAX_BYTES = 6144,
-	USERS_KEPT = 64, /* whose last miss is kept */
-};
+enum { LINE_MAX_BYTES = 6144 };
+
+enum error_kind { ERROR_REFUSED, ERROR_REMARK, ERROR_MISS };
 
 struct error {
-	char *text; /* formatted */
-	uint64_t number;
-	uid_t user;
-	bool other; /* neither root nor the owner */
-	bool remark;
-	unsigned before; /* older lines of the user */
-};
-
-/* A user's last miss. It is formatted when it is read, because a lookup waits for errors_miss. */
-struct errors_user {
-	uid_t user;
-	bool other;
-	uint64_t used;	     /* the number of the user's last failure; 0: there is no user */
-	char *failed;	     /* path of the last error; NULL: none, or no memory for it */
-	char *path, *reason; /* of the miss; NULL: there is none */
-	uint64_t number;
+	enum error_kind kind;
+	char *path, *reason;
 	int64_t now;
+	int line; /* of the written text; 0: none */
+	uid_t user;
+	bool other;	 /* neither root nor the owner */
+	unsigned before; /* older lines of the user */
 };
 
 struct errors {
 	pthread_mutex_t lock;
-	struct error lines[ERRORS_KEPT]; /* oldest first. Lock: lock, as all below */
+	struct error lines[ERRORS_KEPT]; /* oldest first. Lock: lock, as kept */
 	size_t kept;
-	uint64_t numbers;	/* of errors and misses, in order of time */
 	_Atomic uint64_t count; /* since the beginning; may be read without the lock */
-	struct errors_user users[USERS_KEPT];
 };
 
 struct errors *errors_new(void)
@@ -54,18 +42,10 @@ struct errors *errors_new(void)
 	return errors;
 }
 
-static void user_forget_miss(struct errors_user *user)
+static void error_free(const struct error *error)
 {
-	free(user->path);
-	free(user->reason);
-	user->path = user->reason = NULL;
-}
-
-static void user_clear(struct errors_user *user)
-{
-	user_forget_miss(user);
-	free(user->failed);
-	*user = (struct errors_user){0};
+	free(error->path);
+	free(error->reason);
 }
 
 void errors_free(struct errors *errors)
@@ -73,67 +53,18 @@ void errors_free(struct errors *errors)
 	if (!errors)
 		return;
 	for (size_t i = 0; i < errors->kept; i++)
-		free(errors->lines[i].text);
-	for (size_t i = 0; i < USERS_KEPT; i++)
-		user_clear(&errors->users[i]);
+		error_free(&errors->lines[i]);
 	pthread_mutex_destroy(&errors->lock);
 	free(errors);
 }
 
-/* The user's entry; NULL: there is none. Lock: the errors'. */
-static struct errors_user *user_find(struct errors *errors, uid_t user)
+/* The user's miss, or the last line that is none; NULL: there is none. Lock: the errors'. */
+static struct error *lines_last(struct errors *errors, uid_t user, bool miss)
 {
-	for (size_t i = 0; i < USERS_KEPT; i++)
-		if (errors->users[i].used > 0 && errors->users[i].user == user)
-			return &errors->users[i];
+	for (struct error *at = errors->lines + errors->kept; at-- > errors->lines;)
+		if (at->user == user && (at->kind == ERROR_MISS) == miss)
+			return at;
 	return NULL;
-}
-
-/* A free entry, or the one of the user, neither root nor the owner, whose last failure is the
- * oldest. Lock: the errors'. */
-static struct errors_user *user_oldest(struct errors *errors)
-{
-	struct errors_user *found = NULL;
-
-	for (size_t i = 0; i < USERS_KEPT; i++) {
-		struct errors_user *at = &errors->users[i];
-
-		if ((at->used == 0 || at->other) && (!found || at->used < found->used))
-			found = at;
-	}
-	return found;
-}
-
-/* The entry of a user who fails now. Lock: the errors'. */
-static struct errors_user *user_get(struct errors *errors, uid_t user, bool other)
-{
-	struct errors_user *found = user_find(errors, user);
-
-	if (!found) {
-		found = user_oldest(errors);
-		user_clear(found);
-		found->user = user;
-		found->other = other;
-	}
-	found->used = ++errors->numbers;
-	return found;
-}
-
-/* A line, which the caller frees; NULL: no memory. Hostile characters and bytes that are not UTF-8
- * are %XX in it, so that an error is one line of text. */
-static char *line_format(int64_t now, const char *path, int line, const char *reason)
-{
-	char text[LINE_MAX_BYTES + 1], whole[LINE_MAX_BYTES], when[32], where[16] = "";
-	time_t seconds = (time_t)(now / 1000000);
-	struct tm tm;
-
-	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", gmtime_r(&seconds, &tm));
-	if (line > 0)
-		snprintf(where, sizeof(where), ":%d", line);
-	snprintf(whole, sizeof(whole), "%s.%06dZ %s%s: %s", when, (int)(now % 1000000), path, where,
-		 reason);
-	strcpy(text + utf8_safe_copy(whole, text, LINE_MAX_BYTES), "\n");
-	return strdup(text);
 }
 
 /* Does another line need the place of one that is kept? *from: whose oldest one, or with *remark
@@ -148,14 +79,14 @@ static bool lines_full(const struct errors *errors, const struct error *line, ui
 		const struct error *error = &errors->lines[i];
 
 		own += error->user == line->user;
-		remarks += error->user == line->user && error->remark;
+		remarks += error->user == line->user && error->kind == ERROR_REMARK;
 		others += error->other;
 		if (!most || error->before > most->before)
 			most = error;
 		if (error->other && (!most_other || error->before > most_other->before))
 			most_other = error;
 	}
-	*remark = line->remark && remarks == ERRORS_REMARKS;
+	*remark = line->kind == ERROR_REMARK && remarks == ERRORS_REMARKS;
 	if (*remark || (line->other && own == ERRORS_USER))
 		*from = line->user;
 	else if (line->other && others == ERRORS_OTHERS)
@@ -167,103 +98,101 @@ static bool lines_full(const struct errors *errors, const struct error *line, ui
 	return true;
 }
 
-/* Removes the oldest line, or the oldest remark, of a user who has one. Returns its text. Lock: the
- * errors'. */
-static char *lines_remove(struct errors *errors, uid_t user, bool remark)
+/* Lock: the errors'. */
+static void lines_remove(struct errors *errors, struct error *at)
 {
-	struct error *at = errors->lines, *end = errors->lines + errors->kept;
-	char *text;
+	struct error *end = errors->lines + errors->kept--;
+	uid_t user = at->user;
 
-	while (at->user != user || (remark && !at->remark))
-		at++;
-	text = at->text;
+	error_free(at);
 	memmove(at, at + 1, (size_t)(end - at - 1) * sizeof(*at));
-	errors->kept--;
 	for (; at < end - 1; at++)
 		at->before -= at->user == user;
-	return text;
 }
 
-static void lines_add(struct fs *fs, uid_t user, const char *path, int line, const char *reason,
-		      bool remark)
+/* Removes the oldest line, or the oldest remark, of a user who has one. Lock: the errors'. */
+static void lines_remove_oldest(struct errors *errors, uid_t user, bool remark)
 {
-	char *text = line_format(clock_now(), path, line, reason), *old = NULL;
+	struct error *at = errors->lines;
+
+	while (at->user != user || (remark && at->kind != ERROR_REMARK))
+		at++;
+	lines_remove(errors, at);
+}
+
+static void lines_forget_miss(struct errors *errors, uid_t user)
+{
+	struct error *miss = lines_last(errors, user, true);
+
+	if (miss)
+		lines_remove(errors, miss);
+}
+
+static void lines_add(struct fs *fs, enum error_kind kind, uid_t user, const char *path, int line,
+		      const char *reason)
+{
 	struct errors *errors = fs->errors;
-	struct error error = {
-		.text = text, .user = user, .other = share_is_other(fs, user), .remark = remark};
-	struct errors_user *of;
-	bool from_remark;
+	struct error error = {.kind = kind,
+			      .path = strdup(path),
+			      .reason = strdup(reason),
+			      .now = clock_now(),
+			      .line = line,
+			      .user = user,
+			      .other = share_is_other(fs, user)};
+	const struct error *last;
+	bool known, remark;
 	uid_t from;
 
-	if (!text)
-		return;
 	pthread_mutex_lock(&errors->lock);
-	if (lines_full(errors, &error, &from, &from_remark))
-		old = lines_remove(errors, from, from_remark);
-	for (size_t i = 0; i < errors->kept; i++)
-		error.before += errors->lines[i].user == user;
-	of = user_get(errors, user, error.other);
-	user_forget_miss(of);
-	free(of->failed);
-	of->failed = strdup(path);
-	error.number = of->used;
-	errors->lines[errors->kept++] = error;
-	errors->count += !remark;
-	pthread_mutex_unlock(&errors->lock);
-	free(old);
-}
-
-void errors_add(struct fs *fs, uid_t user, const char *path, int line, const char *reason)
-{
-	lines_add(fs, user, path, line, reason, false);
-}
-
-void errors_remark(struct fs *fs, uid_t user, const char *path, const char *text)
-{
-	lines_add(fs, user, path, 0, text, true);
-}
-
-void errors_miss(struct fs *fs, uid_t user, const char *path, const char *reason)
-{
-	struct errors *errors = fs->errors;
-	struct errors_user *of;
-
-	pthread_mutex_lock(&errors->lock);
-	of = user_get(errors, user, share_is_other(fs, user));
-	if (!of->failed || strcmp(of->failed, path) != 0) {
-		user_forget_miss(of);
-		of->path = strdup(path);
-		of->reason = strdup(reason);
-		of->number = of->used;
-		of->now = clock_now();
+	last = kind == ERROR_MISS ? lines_last(errors, user, false) : NULL;
+	known = last && strcmp(last->path, path) == 0;
+	if (!known && error.path && error.reason) {
+		lines_forget_miss(errors, user);
+		if (lines_full(errors, &error, &from, &remark))
+			lines_remove_oldest(errors, from, remark);
+		for (size_t i = 0; i < errors->kept; i++)
+			error.before += errors->lines[i].user == user;
+		errors->lines[errors->kept++] = error;
+		errors->count += kind == ERROR_REFUSED;
+	} else {
+		error_free(&error);
 	}
 	pthread_mutex_unlock(&errors->lock);
 }
 
+void errors_add(struct fs *fs, uid_t user, const char *path, int line, const char *reason)
+{
+	lines_add(fs, ERROR_REFUSED, user, path, line, reason);
+}
+
+void errors_remark(struct fs *fs, uid_t user, const char *path, const char *text)
+{
+	lines_add(fs, ERROR_REMARK, user, path, 0, text);
+}
+
+void errors_miss(struct fs *fs, uid_t user, const char *path, const char *reason)
+{
+	lines_add(fs, ERROR_MISS, user, path, 0, reason);
+}
+
 void errors_found(struct fs *fs, uid_t user)
 {
-	struct errors_user *of;
-
 	pthread_mutex_lock(&fs->errors->lock);
-	of = user_find(fs->errors, user);
-	if (of)
-		user_forget_miss(of);
+	lines_forget_miss(fs->errors, user);
 	pthread_mutex_unlock(&fs->errors->lock);
 }
 
 bool errors_last(struct fs *fs, uid_t user, const char *path, const char *reason)
 {
-	char *text = line_format(0, path, 0, reason);
 	struct errors *errors = fs->errors;
 	const struct error *last;
 	bool same;
 
 	pthread_mutex_lock(&errors->lock);
-	last = errors->kept > 0 ? &errors->lines[errors->kept - 1] : NULL;
-	same = text && last && last->user == user &&
-	       strcmp(strchr(last->text, ' '), strchr(text, ' ')) == 0;
+	last = lines_last(errors, user, false);
+	same = last && last->line == 0 && strcmp(last->path, path) == 0 &&
+	       strcmp(last->reason, reason) == 0;
 	pthread_mutex_unlock(&errors->lock);
-	free(text);
 	return same;
 }
 
@@ -272,43 +201,27 @@ uint64_t errors_count(struct errors *errors)
 	return errors->count;
 }
 
-/* The first miss of those with a number between the two; NULL: there is none. Lock: the errors'. */
-static const struct errors_user *next_miss(const struct errors *errors, uint64_t after,
-					   uint64_t before)
+/* Hostile characters and bytes that are not UTF-8 are %XX, so that an error is one line of text. */
+static void error_print(const struct error *error, FILE *to)
 {
-	const struct errors_user *found = NULL;
+	char text[LINE_MAX_BYTES + 1], whole[LINE_MAX_BYTES], when[32], where[16] = "";
+	time_t seconds = (time_t)(error->now / 1000000);
+	struct tm tm;
 
-	for (size_t i = 0; i < USERS_KEPT; i++) {
-		const struct errors_user *user = &errors->users[i];
-
-		if (user->path && user->reason && user->number > after && user->number < before) {
-			found = user;
-			before = user->number;
-		}
-	}
-	return found;
+	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", gmtime_r(&seconds, &tm));
+	if (error->line > 0)
+		snprintf(where, sizeof(where), ":%d", error->line);
+	snprintf(whole, sizeof(whole), "%s.%06dZ %s%s: %s", when, (int)(error->now % 1000000),
+		 error->path, where, error->reason);
+	strcpy(text + utf8_safe_copy(whole, text, LINE_MAX_BYTES), "\n");
+	fputs(text, to);
 }
 
 int errors_print(struct errors *errors, FILE *to)
 {
-	const struct errors_user *miss;
-	uint64_t after = 0;
-	char *line;
-
 	pthread_mutex_lock(&errors->lock);
-	for (size_t i = 0; i <= errors->kept; i++) {
-		bool last = i == errors->kept;
-		uint64_t before = last ? UINT64_MAX : errors->lines[i].number;
-
-		while ((miss = next_miss(errors, after, before)) != NULL) {
-			line = line_format(miss->now, miss->path, 0, miss->reason);
-			fputs(line ? line : "", to);
-			free(line);
-			after = miss->number;
-		}
-		if (!last)
-			fputs(errors->lines[i].text, to);
-	}
+	for (size_t i = 0; i < errors->kept; i++)
+		error_print(&errors->lines[i], to);
 	pthread_mutex_unlock(&errors->lock);
 	return 0;
 }

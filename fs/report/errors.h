@@ -29,13 +29,13 @@ void errors_add(struct fs *fs, uid_t user, const char *path, int line, const cha
 void errors_remark(struct fs *fs, uid_t user, const char *path, const char *text);
 
 /* A lookup of the user did not find path. That need not be a mistake. It is a line until the user's
- * next error, next miss or errors_found, and none if the user's last error has the same path. */
+ * next line or errors_found, and none if the user's last line that is no miss has the same path. */
 void errors_miss(struct fs *fs, uid_t user, const char *path, const char *reason);
 
 /* The user made a directory: forgets the last name that a lookup missed. */
 void errors_found(struct fs *fs, uid_t user);
 
-/* Is the last line one of the user with that path and reason? */
+/* Is the user's last line that is no miss one of that path and reason? */
 bool errors_last(struct fs *fs, uid_t user, const char *path, const char *reason);
 
 /* How many there were since the mount. */
