@@ -54,6 +54,7 @@ enum { PLACES_MIN = 2, PLACES_MAX = 16 }; /* of each user's long reads */
 enum thread_state { THREAD_NONE, THREAD_RUNS, THREAD_ENDED /* to be joined */ };
 
 struct thread {
+	struct loop *loop;
 	pthread_t id;
 	_Atomic enum thread_state state; /* may be read without the lock once no more are made */
 };
@@ -255,14 +256,14 @@ static void handle_put_off(void *ctx, void *request, size_t len)
 	fuse_session_process_buf(loop->session, &buf);
 }
 
-/* The thread ends; another one joins it. */
-static void end_thread(struct loop *loop)
+/* Serves long reads until the thread ends; another one joins it. */
+static void serve_long(struct thread *thread, bool made)
 {
+	struct loop *loop = thread->loop;
+
+	reads_serve(loop->reads, made, handle_put_off, loop);
 	pthread_mutex_lock(&loop->counting);
-	for (unsigned i = 0; i < THREADS_LIMIT; i++)
-		if (loop->threads[i].state == THREAD_RUNS &&
-		    pthread_equal(loop->threads[i].id, pthread_self()))
-			loop->threads[i].state = THREAD_ENDED;
+	thread->state = THREAD_ENDED;
 	loop->count--;
 	loop->waiting--;
 	pthread_mutex_unlock(&loop->counting);
@@ -270,11 +271,8 @@ static void end_thread(struct loop *loop)
 
 static void *low_worker(void *arg)
 {
-	struct loop *loop = arg;
-
 	loop_low = true;
-	reads_serve(loop->reads, true, handle_put_off, loop);
-	end_thread(loop);
+	serve_long(arg, true);
 	return NULL;
 }
 
@@ -291,7 +289,7 @@ static void handle(struct loop *loop, struct fuse_buf *buf)
 
 static void *worker(void *arg)
 {
-	struct loop *loop = arg;
+	struct loop *loop = ((struct thread *)arg)->loop;
 	struct fuse_buf buf = {0};
 
 	while (!loop_low && !fuse_session_exited(loop->session) && lead_take(&loop->lead)) {
@@ -308,12 +306,10 @@ static void *worker(void *arg)
 		}
 	}
 	free(buf.mem);
-	if (loop_low) {
-		reads_serve(loop->reads, false, handle_put_off, loop);
-		end_thread(loop);
-	} else {
+	if (loop_low)
+		serve_long(arg, false);
+	else
 		pthread_kill(loop->main_thread, SIGNAL_ENDED);
-	}
 	return NULL;
 }
 
@@ -328,8 +324,9 @@ static bool make_thread(struct loop *loop, void *(*run)(void *))
 		thread++;
 	if (thread->state == THREAD_ENDED)
 		pthread_join(thread->id, NULL);
+	thread->loop = loop;
 	thread->state = THREAD_NONE;
-	if (pthread_create(&thread->id, NULL, run, loop) != 0)
+	if (pthread_create(&thread->id, NULL, run, thread) != 0)
 		return false;
 	thread->state = THREAD_RUNS;
 	loop->count++;
