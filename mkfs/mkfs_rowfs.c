@@ -8,11 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/system/message.h"
 #include "mkfs/base/program.h"
-
-/* Long options only; letters are those of program_option. */
-enum mkfs_option { MKFS_SCHEMA = 256, MKFS_FORCE };
 
 static const struct program program = {
 	.name = (char[]){"mkfs.rowfs"},
@@ -102,23 +98,14 @@ static int mkfs_create(const char *path, const char *schema_path, bool force)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {{"schema", required_argument, NULL, MKFS_SCHEMA},
-						{"force", no_argument, NULL, MKFS_FORCE},
-						PROGRAM_FOREIGN,
-						PROGRAM_OPTIONS};
 	const char *schema_path = NULL;
 	bool force = false;
-	int option;
+	const struct program_option options[] = {
+		{"schema", .text = &schema_path}, {"force", .flag = &force}, {NULL}};
+	int exit_code = program_options(&program, argc, argv, options);
 
-	program_begin(&program, argc, argv);
-	while ((option = message_getopt(argc, argv, "hV", options)) != -1) {
-		if (option == MKFS_SCHEMA)
-			schema_path = optarg;
-		else if (option == MKFS_FORCE)
-			force = true;
-		else if (option)
-			return program_option(&program, option);
-	}
+	if (exit_code >= 0)
+		return exit_code;
 	if (optind == argc)
 		return program_misuse(&program, "STORE is missing");
 	if (optind + 1 < argc)

@@ -14,22 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/system/message.h"
 #include "mkfs/base/mounted.h"
 #include "mkfs/load/lines.h"
 #include "mkfs/text/csv_options.h"
 #include "store/advice/advice.h"
 
 #define ADVISE_TABLE "rows" /* the name of a table that the input does not name */
-
-enum advise_option {
-	ADVISE_JSON = 256,
-	ADVISE_WHOLE,
-	ADVISE_SCHEMA,
-	ADVISE_NAME,
-	ADVISE_CSV,
-	ADVISE_TSV
-};
 
 static const struct program program = {
 	.name = (char[]){"rowfs-advise"},
@@ -378,35 +368,6 @@ static int advise_run(struct advise *advise, bool schema)
 
 /* ---- Main -------------------------------------------------------------------------------- */
 
-static int advise_option(struct advise *advise, int option, const char **schema)
-{
-	switch (option) {
-	case ADVISE_JSON:
-		advise->options.json = true;
-		break;
-	case ADVISE_WHOLE:
-		advise->options.whole = true;
-		break;
-	case ADVISE_SCHEMA:
-		*schema = optarg;
-		break;
-	case ADVISE_NAME:
-	case ADVISE_CSV:
-	case ADVISE_TSV:
-		if (advise->table)
-			return program_misuse(&program, "only one --table, --csv or --tsv");
-		advise->table = optarg;
-		advise->csv.separator = option == ADVISE_NAME  ? 0
-					: option == ADVISE_CSV ? ','
-							       : '\t';
-		break;
-	default:
-		if (option && !csv_options_take(&advise->csv, option))
-			return program_option(&program, option);
-	}
-	return -1;
-}
-
 /* Checks the arguments. */
 static int advise_arguments(struct advise *advise, char **names, int count)
 {
@@ -426,29 +387,28 @@ static int advise_arguments(struct advise *advise, char **names, int count)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {{"json", no_argument, NULL, ADVISE_JSON},
-						{"whole", no_argument, NULL, ADVISE_WHOLE},
-						{"schema", required_argument, NULL, ADVISE_SCHEMA},
-						{"table", required_argument, NULL, ADVISE_NAME},
-						{"csv", required_argument, NULL, ADVISE_CSV},
-						{"tsv", required_argument, NULL, ADVISE_TSV},
-						CSV_OPTIONS,
-						PROGRAM_FOREIGN,
-						PROGRAM_OPTIONS};
 	static struct advise advise = {.csv = {.has_family = advise_has_family,
 					       .begin = advise_begin,
 					       .row = advise_row,
 					       .ctx = &advise}};
-	const char *schema = NULL;
+	const char *schema = NULL, *csv = NULL, *tsv = NULL;
+	const struct program_option options[] = {{"json", .flag = &advise.options.json},
+						 {"whole", .flag = &advise.options.whole},
+						 {"schema", .text = &schema},
+						 {"table", .text = &advise.table},
+						 {"csv", .text = &csv},
+						 {"tsv", .text = &tsv},
+						 CSV_OPTIONS(advise.csv),
+						 {NULL}};
 	struct wcs_fault fault;
-	int option, exit_code;
+	int exit_code = program_options(&program, argc, argv, options);
 
-	program_begin(&program, argc, argv);
-	while ((option = message_getopt(argc, argv, "hV", options)) != -1) {
-		exit_code = advise_option(&advise, option, &schema);
-		if (exit_code >= 0)
-			return exit_code;
-	}
+	if (exit_code >= 0)
+		return exit_code;
+	if ((advise.table != NULL) + (csv != NULL) + (tsv != NULL) > 1)
+		return program_misuse(&program, "only one --table, --csv or --tsv");
+	advise.csv.separator = csv ? ',' : tsv ? '\t' : 0;
+	advise.table = csv ? csv : tsv ? tsv : advise.table;
 	exit_code = advise_arguments(&advise, argv + optind, argc - optind);
 	if (exit_code == PROGRAM_OK && schema &&
 	    program_read_schema(schema, &advise.schema, &fault))

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/system/message.h"
 #include "mkfs/base/key_path.h"
 #include "mkfs/text/csv_write.h"
 #include "store/chain/views.h"
@@ -168,8 +167,6 @@ static int dump_rows(struct dump *dump)
 
 /* ---- Main -------------------------------------------------------------------------------- */
 
-enum dump_option { DUMP_VIEW = 256, DUMP_CSV, DUMP_FAMILY, DUMP_TIMESTAMPS, DUMP_HEADER };
-
 static int dump_arguments(struct dump *dump, int argc, char **argv)
 {
 	if (!dump->csv &&
@@ -189,31 +186,18 @@ static int dump_arguments(struct dump *dump, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {{"view", required_argument, NULL, DUMP_VIEW},
-						{"csv", no_argument, NULL, DUMP_CSV},
-						{"family", required_argument, NULL, DUMP_FAMILY},
-						{"timestamps", no_argument, NULL, DUMP_TIMESTAMPS},
-						{"header", no_argument, NULL, DUMP_HEADER},
-						PROGRAM_FOREIGN,
-						PROGRAM_OPTIONS};
 	static struct dump dump;
-	int option, exit_code, ended;
+	static const struct program_option options[] = {
+		{"view", .text = &dump.views},
+		{"csv", .flag = &dump.csv},
+		{"family", .text = &dump.options.family},
+		{"timestamps", .flag = &dump.options.timestamps},
+		{"header", .flag = &dump.options.header},
+		{NULL}};
+	int ended, exit_code = program_options(&program, argc, argv, options);
 
-	program_begin(&program, argc, argv);
-	while ((option = message_getopt(argc, argv, "hV", options)) != -1) {
-		if (option == DUMP_VIEW)
-			dump.views = optarg;
-		else if (option == DUMP_CSV)
-			dump.csv = true;
-		else if (option == DUMP_FAMILY)
-			dump.options.family = optarg;
-		else if (option == DUMP_TIMESTAMPS)
-			dump.options.timestamps = true;
-		else if (option == DUMP_HEADER)
-			dump.options.header = true;
-		else if (option)
-			return program_option(&program, option);
-	}
+	if (exit_code >= 0)
+		return exit_code;
 	exit_code = dump_arguments(&dump, argc - optind, argv + optind);
 	if (exit_code == PROGRAM_OK)
 		exit_code = rows_open(&program, argv[optind], &dump.rows);

@@ -28,15 +28,6 @@
 #include "mkfs/text/csv_options.h"
 #include "store/rows.h"
 
-enum load_option {
-	LOAD_CSV = 256,
-	LOAD_TSV,
-	LOAD_CREATE,
-	LOAD_NO_SCHEMA,
-	LOAD_QUIET,
-	LOAD_SKIP_BAD
-};
-
 static volatile sig_atomic_t load_signal; /* the signal that interrupted the load; 0: none */
 
 static const struct program program = {
@@ -581,45 +572,30 @@ static int load_all(struct load *load, char **names, int count)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"csv", required_argument, NULL, LOAD_CSV},
-		{"tsv", required_argument, NULL, LOAD_TSV},
-		CSV_OPTIONS,
-		{"create", no_argument, NULL, LOAD_CREATE},
-		{"no-schema", no_argument, NULL, LOAD_NO_SCHEMA},
-		{"skip-bad", required_argument, NULL, LOAD_SKIP_BAD},
-		{"quiet", no_argument, NULL, LOAD_QUIET},
-		PROGRAM_FOREIGN,
-		PROGRAM_OPTIONS};
 	struct load load = {.fd = STDIN_FILENO,
 			    .source = "standard input",
 			    .csv = {.has_family = load_has_family,
 				    .begin = load_begin,
 				    .row = load_row,
 				    .ctx = &load}};
-	struct csv_rows_options *csv = &load.csv;
-	int option, exit_code;
+	const char *tsv = NULL;
+	const struct program_option options[] = {{"csv", .text = &load.table},
+						 {"tsv", .text = &tsv},
+						 CSV_OPTIONS(load.csv),
+						 {"create", .flag = &load.csv.create},
+						 {"no-schema", .flag = &load.no_schema},
+						 {"skip-bad", .text = &load.skip_name},
+						 {"quiet", .flag = &load.quiet},
+						 {NULL}};
+	int exit_code = program_options(&program, argc, argv, options);
 
-	program_begin(&program, argc, argv);
+	if (exit_code >= 0)
+		return exit_code;
 	load_catch_signals();
-	while ((option = message_getopt(argc, argv, "hV", options)) != -1) {
-		if (option == LOAD_CSV || option == LOAD_TSV) {
-			if (load.table)
-				return program_misuse(&program, "only one --csv or --tsv");
-			load.table = optarg;
-			csv->separator = option == LOAD_CSV ? ',' : '\t';
-		} else if (option == LOAD_CREATE) {
-			csv->create = true;
-		} else if (option == LOAD_NO_SCHEMA) {
-			load.no_schema = true;
-		} else if (option == LOAD_SKIP_BAD) {
-			load.skip_name = optarg;
-		} else if (option == LOAD_QUIET) {
-			load.quiet = true;
-		} else if (option && !csv_options_take(csv, option)) {
-			return program_option(&program, option);
-		}
-	}
+	if (load.table && tsv)
+		return program_misuse(&program, "only one --csv or --tsv");
+	load.csv.separator = load.table ? ',' : tsv ? '\t' : 0;
+	load.table = tsv ? tsv : load.table;
 	load.argv = argv;
 	load.argc = optind + 1;
 	exit_code = load_all(&load, argv + optind, argc - optind);

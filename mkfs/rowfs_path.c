@@ -5,16 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/system/message.h"
 #include "mkfs/base/key_path.h"
 #include "mkfs/text/rows.h"
 #include "store/keys/keys.h"
 
-enum path_option { PATH_SCHEMA = 256, PATH_STORE, PATH_STORED, PATH_KEY };
-
 static const struct program program = {
 	.name = (char[]){"rowfs-path"},
 	.store = "--store ",
+	.ordered = true,
 	.help = "Usage: rowfs-path [--schema FILE | --store STORE] [--stored] TABLE KEY...\n"
 		"       rowfs-path [--schema FILE | --store STORE] [--stored] --key PATH...\n"
 		"\n"
@@ -146,29 +144,17 @@ static int path_run(struct path *path, const char *file, const char *store, char
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {{"schema", required_argument, NULL, PATH_SCHEMA},
-						{"store", required_argument, NULL, PATH_STORE},
-						{"stored", no_argument, NULL, PATH_STORED},
-						{"key", no_argument, NULL, PATH_KEY},
-						PROGRAM_FOREIGN,
-						PROGRAM_OPTIONS};
 	const char *file = NULL, *store = NULL;
 	struct path path = {.stored = false};
-	int option;
+	const struct program_option options[] = {{"schema", .text = &file},
+						 {"store", .text = &store},
+						 {"stored", .flag = &path.stored},
+						 {"key", .flag = &path.paths},
+						 {NULL}};
+	int exit_code = program_options(&program, argc, argv, options);
 
-	program_begin(&program, argc, argv);
-	while ((option = message_getopt(argc, argv, "+hV", options)) != -1) {
-		if (option == PATH_SCHEMA)
-			file = optarg;
-		else if (option == PATH_STORE)
-			store = optarg;
-		else if (option == PATH_STORED)
-			path.stored = true;
-		else if (option == PATH_KEY)
-			path.paths = true;
-		else if (option)
-			return program_option(&program, option);
-	}
+	if (exit_code >= 0)
+		return exit_code;
 	if (file && store)
 		return program_misuse(&program, "--schema or --store, not both");
 	if (optind == argc)

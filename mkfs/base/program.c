@@ -68,6 +68,34 @@ int program_option(const struct program *program, int option)
 	}
 }
 
+int program_options(const struct program *program, int argc, char **argv,
+		    const struct program_option *options)
+{
+	static const struct option shared[] = {PROGRAM_FOREIGN, PROGRAM_OPTIONS};
+	enum { FIRST = 256 };
+	struct option words[PROGRAM_OPTIONS_MAX + sizeof(shared) / sizeof(*shared)];
+	int option, count = 0;
+
+	program_begin(program, argc, argv);
+	for (; options[count].name; count++)
+		words[count] = (struct option){
+			options[count].name, options[count].flag ? no_argument : required_argument,
+			NULL, FIRST + count};
+	memcpy(words + count, shared, sizeof(shared));
+	while ((option = message_getopt(argc, argv, program->ordered ? "+hV" : "hV", words)) !=
+	       -1) {
+		const struct program_option *at = &options[option - FIRST];
+
+		if (option > 0 && option < FIRST)
+			return program_option(program, option);
+		if (option > 0 && at->flag)
+			*at->flag = true;
+		else if (option > 0)
+			*at->text = optarg;
+	}
+	return -1;
+}
+
 void program_progress_start(bool wanted)
 {
 	program_progressing.wanted = wanted && isatty(STDERR_FILENO) == 1;

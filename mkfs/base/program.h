@@ -3,6 +3,7 @@
 #ifndef PROGRAM_H
 #define PROGRAM_H
 
+#include <getopt.h>
 #include <stdbool.h>
 
 #include "lib/system/sandbox.h"
@@ -14,7 +15,17 @@ struct program {
 	char *name;
 	const char *help;  /* the text of --help */
 	const char *store; /* the option before a store, "--store "; NULL: it is an argument */
+	bool ordered;	   /* options precede all arguments, which may begin with - */
 };
+
+/* A long option. */
+struct program_option {
+	const char *name;  /* NULL: the end of the options */
+	bool *flag;	   /* set to true; NULL: the option has an argument */
+	const char **text; /* set to the argument */
+};
+
+enum { PROGRAM_OPTIONS_MAX = 16 };
 
 /* The last entries of options: --help and --version, which every program has, and the end. */
 #define PROGRAM_OPTIONS                                                                            \
@@ -30,6 +41,11 @@ struct program {
 		"foreign", no_argument, &program_foreign_allowed, 1                                \
 	}
 extern int program_foreign_allowed;
+
+/* As program_begin; takes these options, --foreign, --help and --version. Arguments begin at optind
+ * then. Returns the exit code, or -1: the program goes on. */
+int program_options(const struct program *program, int argc, char **argv,
+		    const struct program_option *options);
 
 /* Opens missing standard descriptors and ignores SIGXFSZ. main calls it first. */
 void program_begin(const struct program *program, int argc, char **argv);

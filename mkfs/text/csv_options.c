@@ -2,35 +2,7 @@
 /* Options of CSV: how its records are spelled, and which columns make the key. */
 #include "mkfs/text/csv_options.h"
 
-#include <getopt.h>
 #include <string.h>
-
-bool csv_options_take(struct csv_rows_options *csv, int option)
-{
-	switch (option) {
-	case CSV_DELIMITER:
-		csv->delimiter = optarg;
-		break;
-	case CSV_KEY:
-		csv->key = optarg;
-		break;
-	case CSV_FAMILY:
-		csv->family = optarg;
-		break;
-	case CSV_NULL:
-		csv->null = optarg;
-		break;
-	case CSV_ESCAPE:
-		csv->escapes = optarg;
-		break;
-	case CSV_TIMESTAMPS:
-		csv->timestamps = true;
-		break;
-	default:
-		return false;
-	}
-	return true;
-}
 
 int csv_options_check(const struct program *program, struct csv_rows_options *csv)
 {

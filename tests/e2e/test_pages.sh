@@ -28,13 +28,15 @@ done
 
 # ---- Options ---------------------------------------------------------------------------------
 
-# of_code FILE: the options in the file's array for message_getopt.
+# of_code FILE: the options in the file's array for message_getopt or program_options.
 of_code() {
+	grep -oE '"[a-z-]+", \.(flag|text)' "$1" | sed 's/"\([a-z-]*\)".*/--\1/'
+	grep -q 'program_options(' "$1" && echo --foreign --help --version -h -V
 	grep -oE '"[a-z-]+", (no|required)_argument' "$1" | sed 's/"\([a-z-]*\)".*/--\1/'
 	grep -oE 'message_getopt\(argc, argv, "[^"]*"' "$1" | cut -d '"' -f 2 | tr -d '+:' | sed 's/./-&\n/g'
 	grep -q PROGRAM_OPTIONS "$1" && echo --help --version
 	grep -q PROGRAM_FOREIGN "$1" && echo --foreign
-	grep -q '^	*CSV_OPTIONS,' "$1" && of_code "$source/mkfs/text/csv_options.h"
+	grep -q '^[[:space:]]*CSV_OPTIONS(' "$1" && of_code "$source/mkfs/text/csv_options.h"
 }
 of_help() {
 	"$BUILD/$1" --help | grep -E '^  -' | grep -oE '(^|[ ,])-{1,2}[a-zA-Z-]+' | tr -d ,
