@@ -151,24 +151,9 @@ static uint64_t trace_entry(const struct trace *trace, const struct iovec *iov)
 	}
 }
 
-/* The bytes that the answer says were read or written. */
-static uint64_t trace_bytes(const struct trace *trace, const struct iovec *iov)
-{
-	struct fuse_out_header header;
-	struct fuse_write_out written;
-
-	memcpy(&header, iov[0].iov_base, sizeof(header));
-	if (header.error != 0 || (trace->opcode != FUSE_READ && trace->opcode != FUSE_WRITE))
-		return 0;
-	if (trace->opcode == FUSE_READ)
-		return header.len - sizeof(header);
-	memcpy(&written, iov[1].iov_base, sizeof(written));
-	return written.size;
-}
-
 /* Makes the line of an answered request. NULL: no memory. */
 static struct wcs_change *trace_line(const struct trace *trace, const struct iovec *iov,
-				     uint64_t nanoseconds)
+				     uint64_t bytes, uint64_t nanoseconds)
 {
 	bool same = pthread_equal(trace->handler, pthread_self());
 	uint64_t ino = trace_entry(trace, iov);
@@ -191,8 +176,7 @@ static struct wcs_change *trace_line(const struct trace *trace, const struct iov
 		to = mempcpy(to, trace->place, trace->place_len);
 	to = mempcpy(to, trace->place + trace->place_len, trace->name_len);
 	to += sprintf(to, ",\"rows\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"us\":%" PRIu64,
-		      same ? wcs_rows_read() - trace->rows : 0, trace_bytes(trace, iov),
-		      nanoseconds / 1000);
+		      same ? wcs_rows_read() - trace->rows : 0, bytes, nanoseconds / 1000);
 	if (trace->opcode == FUSE_LOOKUP && ino == 0 && header.error == 0)
 		header.error = -ENOENT; /* which the kernel may cache */
 	if (header.error == 0)
@@ -202,13 +186,15 @@ static struct wcs_change *trace_line(const struct trace *trace, const struct iov
 	return wcs_change_text((struct wcs_slice){NULL, 0}, line, (size_t)(to - line));
 }
 
-static void trace_answered(struct metrics_note *note, const struct iovec *iov, uint64_t nanoseconds)
+static void trace_answered(struct metrics_note *note, const struct iovec *iov, uint64_t bytes,
+			   uint64_t nanoseconds)
 {
 	struct trace *trace = (struct trace *)note;
 	struct live *live = trace->fs->live;
 
 	live_push(live, live->trace,
-		  (struct ring_line){.change = iov ? trace_line(trace, iov, nanoseconds) : NULL});
+		  (struct ring_line){.change = iov ? trace_line(trace, iov, bytes, nanoseconds)
+						   : NULL});
 	free(trace);
 }
 

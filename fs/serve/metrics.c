@@ -125,7 +125,7 @@ static void note_replace(struct request *request, struct metrics_note *note)
 	struct metrics_note *old = atomic_exchange(&request->note, note);
 
 	if (old)
-		old->answered(old, NULL, 0);
+		old->answered(old, NULL, 0, 0);
 }
 
 void metrics_free(struct metrics *metrics)
@@ -234,8 +234,8 @@ void metrics_send(struct metrics *metrics, const struct iovec *iov, int count)
 	struct fuse_write_out written;
 	struct request *request;
 	struct metrics_note *note;
+	uint64_t start, bytes = 0;
 	uint32_t opcode;
-	uint64_t start;
 
 	memcpy(&header, iov[0].iov_base, sizeof(header));
 	request = header.unique > 0 ? request_find(metrics, header.unique) : NULL;
@@ -248,15 +248,17 @@ void metrics_send(struct metrics *metrics, const struct iovec *iov, int count)
 		return;
 	start = (uint64_t)clock_ns() - start;
 	metrics_request(metrics, opcode, header.error, start);
+	if (header.error == 0 && opcode == FUSE_READ) {
+		bytes = header.len - sizeof(header);
+		add(&metrics->read, bytes);
+	} else if (header.error == 0 && opcode == FUSE_WRITE && count > 1) {
+		memcpy(&written, iov[1].iov_base, sizeof(written));
+		bytes = written.size;
+		add(&metrics->written, bytes);
+	}
 	note = atomic_load_explicit(&request->note, memory_order_relaxed);
 	if (note && atomic_compare_exchange_strong(&request->note, &note, NULL))
-		note->answered(note, iov, start);
-	if (header.error == 0 && opcode == FUSE_READ)
-		add(&metrics->read, header.len - sizeof(header));
-	if (header.error == 0 && opcode == FUSE_WRITE && count > 1) {
-		memcpy(&written, iov[1].iov_base, sizeof(written));
-		add(&metrics->written, written.size);
-	}
+		note->answered(note, iov, bytes, start);
 }
 
 /* ---- Showing ----------------------------------------------------------------------------- */

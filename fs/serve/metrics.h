@@ -39,9 +39,11 @@ const char *metrics_name(uint32_t opcode);
 
 /* A note on a request, from its receipt to its answer. */
 struct metrics_note {
-	/* Called once, before the answer is sent, by the thread that sends it; frees the note. iov
-	 * NULL: the note is given up, because too many requests are under way, or at the end. */
-	void (*answered)(struct metrics_note *note, const struct iovec *iov, uint64_t nanoseconds);
+	/* Called once, before the answer is sent, by the thread that sends it; frees the note.
+	 * bytes: read or written. iov NULL: the note is given up, because too many requests are
+	 * under way, or at the end. */
+	void (*answered)(struct metrics_note *note, const struct iovec *iov, uint64_t bytes,
+			 uint64_t nanoseconds);
 };
 /* Takes a note on a request that was read, whose inode the kernel holds. NULL: none is wanted. */
 typedef struct metrics_note *metrics_noter(void *ctx, const void *request);

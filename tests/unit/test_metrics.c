@@ -158,10 +158,12 @@ struct note {
 	int answered, given_up;
 };
 
-static void count_answer(struct metrics_note *note, const struct iovec *iov, uint64_t nanoseconds)
+static void count_answer(struct metrics_note *note, const struct iovec *iov, uint64_t bytes,
+			 uint64_t nanoseconds)
 {
 	struct note *counted = (struct note *)note;
 
+	(void)bytes;
 	(void)nanoseconds;
 	counted->answered += iov != NULL;
 	counted->given_up += iov == NULL;
