@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "fs/keyvis/picture.h"
-#include "lib/hash.h"
 #include "lib/utf8.h"
 
 /* Two columns on a terminal (Unicode's East Asian Width). */
@@ -76,104 +75,47 @@ char *keyvis_fit(const char *text, size_t width)
 	return words_cut(text, width, width / 3);
 }
 
-#define WORDS_NEAR 32u /* a text is compared with so many on each side */
-
 /* ---- Lists ------------------------------------------------------------------------------- */
 
-/* The column in which a text first differs from another one; SIZE_MAX if that is its beginning,
- * from which any cut differs. */
-static size_t words_differ(const char *text, const char *other)
+static bool words_listed(char *const *texts, size_t count, const char *text)
 {
-	size_t at = 0, columns = 0;
-	struct words_character character;
-
-	for (; text[at]; at += character.len, columns += character.columns) {
-		character = words_next(text + at);
-		if (strncmp(text + at, other + at, character.len) != 0)
-			break;
-	}
-	return other[at] ? columns : SIZE_MAX;
-}
-
-/* The texts of a list, and the hashes of those that fit, of which there are `count`. */
-struct words_list {
-	char *const *texts;
-	size_t all, count;
-	uint64_t *hashes;
-};
-
-static uint64_t words_hash(const char *text)
-{
-	return hash_bytes(HASH_START, text, strlen(text));
-}
-
-static bool words_seen(const struct words_list *list, const char *text)
-{
-	uint64_t hash = words_hash(text);
-
-	for (size_t i = 0; i < list->count; i++)
-		if (list->hashes[i] == hash)
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(texts[i], text) == 0)
 			return true;
 	return false;
 }
 
-/* Writes the columns in which the next text differs from those near it. Returns how many. */
-static size_t words_places(const struct words_list *list, size_t places[2 * WORDS_NEAR])
+/* Cuts a text so that it looks like none of those. The cut moves from the middle to the end, then
+ * to the beginning. If each looks like one, it is in the middle. */
+static char *words_cut_unlike(char *const *texts, size_t count, const char *text, size_t width)
 {
-	size_t at = list->count, from = at > WORDS_NEAR ? at - WORDS_NEAR : 0, count = 0;
+	size_t heads = width - 1, middle = width / 3;
+	char *fitting = words_cut(text, width, middle);
 
-	for (size_t i = from; i < list->all && i <= at + WORDS_NEAR; i++)
-		if (i != at)
-			places[count++] = words_differ(list->texts[at], list->texts[i]);
-	return count;
-}
-
-/* Cuts the next text so that it looks like none before it, and hides as few of those columns as it
- * can. The cut moves from the middle to the end, then to the beginning. */
-static char *words_cut_unlike(const struct words_list *list, size_t width)
-{
-	const char *text = list->texts[list->count];
-	size_t places[2 * WORDS_NEAR], count = words_places(list, places), heads = width - 1,
-				       cut = keyvis_width(text) - width + 2, least = SIZE_MAX;
-	char *best = NULL;
-
-	for (size_t i = 0; i < heads && least > 0; i++) {
-		size_t head = width / 3 + i < heads ? width / 3 + i : heads - 1 - i, hidden = 0;
-		char *fitting = words_cut(text, width, head);
-
-		for (size_t p = 0; p < count; p++)
-			hidden += places[p] >= head && places[p] < head + cut;
-		if (fitting && words_seen(list, fitting))
-			hidden += 2 * WORDS_NEAR;
-		if (fitting && hidden < least) {
-			free(best);
-			best = fitting;
-			least = hidden;
-		} else {
-			free(fitting);
-		}
+	for (size_t i = 1; fitting && words_listed(texts, count, fitting) && i <= heads; i++) {
+		free(fitting);
+		fitting = words_cut(text, width,
+				    i == heads		 ? middle
+				    : middle + i < heads ? middle + i
+							 : heads - 1 - i);
 	}
-	return best;
+	return fitting;
 }
 
 char **keyvis_fit_list(char *const *texts, size_t count, size_t width)
 {
-	struct words_list list = {texts, count, 0, calloc(count + 1, sizeof(*list.hashes))};
 	char **fitting = calloc(count + 1, sizeof(*fitting));
-	bool memory = list.hashes && fitting;
 
-	for (size_t i = 0; i < count && memory; i++) {
-		fitting[i] = keyvis_width(texts[i]) <= width ? strdup(texts[i])
-							     : words_cut_unlike(&list, width);
-		memory = fitting[i] != NULL;
-		if (memory)
-			list.hashes[list.count++] = words_hash(fitting[i]);
+	for (size_t i = 0; fitting && i < count; i++) {
+		fitting[i] = keyvis_width(texts[i]) <= width
+				     ? strdup(texts[i])
+				     : words_cut_unlike(fitting, i, texts[i], width);
+		if (!fitting[i]) {
+			keyvis_list_free(fitting, count);
+			fitting = NULL;
+		}
 	}
-	free(list.hashes);
-	if (memory)
-		return fitting;
-	keyvis_list_free(fitting, count);
-	return NULL;
+	return fitting;
 }
 
 void keyvis_list_free(char **texts, size_t count)
