@@ -39,10 +39,13 @@ fail_with "nor can its cells be made" - 'Operation not permitted|No such file' p
 yields "rm -r of a row that was in it leaves nothing" "" 'sorted "$u"' rm -r "$u/r"
 rm -rf "$u/r"
 mkdir "$u/.families/new"
-mkdir -p "$u/r/new"
+mkdir -p "$u/r/new/x@" "$u/r/f/q@" "$u/%6E%65%77/new"
 check "what is listed in a row can be looked up" ls -lR "$u"
 rmdir "$u/.families/new"
 check "also when its family went" ls -lR "$u"
+check_eq "rows that had it stay, once each, with their other families" "./new ./r ./r/f" \
+	"$(cd "$u" && find . -mindepth 1 | sort | paste -sd ' ')"
+rm -r "$u/new" "$u/r"
 fail_with "a family twice" - 'File exists' mkdir "$t/.families/f"
 for name in 'a b' é 'a#' a@ "$(printf '%065d' 0)" .x %61; do
 	fail_with "no family is called '$name'" - 'Invalid argument|Operation not permitted' \

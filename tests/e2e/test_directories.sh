@@ -79,6 +79,12 @@ none "it is gone" "$t/a"
 fail_with "rmdir of what is not there" - 'No such file' rmdir "$t/a"
 fail_with "rmdir of a column" - 'Not a directory' rmdir "$t/b/c/f/q"
 fail_with "rm of a directory" - 'Is a directory' rm "$t/b/c"
+mkdir -p "$t/a/b/c" "$t/a%00/f" "$t/a%00%00" "$t/ab" "$t/a!"
+check_eq "a NUL in a name comes before all other bytes" "a a%00 a%00%00 a! ab b" "$(entries "$t" | paste -sd ' ')"
+rm -r "$t/a"
+lists "a removed prefix takes what is below it, and no name that begins alike" "$t" a%00 a%00%00 a! ab b
+lists "which keep theirs" "$t/a%00" f
+rm -r "$t"/a*
 mkdir -p "$t/a/empty" "$t/b/c/g" "$t/b/c/f/h@"
 remount
 lists "empty directories end with the mount" "$t" b

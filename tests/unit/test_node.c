@@ -1,10 +1,65 @@
 /* SPDX-License-Identifier: MIT */
 /* The inode table: the identity of nodes, references, removal, sessions, moves, and threads. */
-#include "tests/unit/mount.h"
+#include "fs/fs.h"
+#include "fs/write/writer.h"
+#include "tests/unit/suite.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 enum { THREADS = 4, ROUNDS = 20000, NODES = 10000 };
+
+/* A mount of the table "t" without a kernel, and the nodes of row "r" and its family "f". */
+struct mount {
+	struct fs fs;
+	struct node *row, *family;
+};
+
+static struct node *child_of(struct mount *mount, struct node *dir, enum node_kind kind,
+			     const char *name)
+{
+	struct node_key key = {.parent = dir, .kind = kind, .name = suite_text(name)};
+	struct node *node = nodes_get(mount->fs.nodes, &key, 0, NULL);
+
+	ck_assert_ptr_nonnull(node);
+	return node;
+}
+
+static void mount_open(struct mount *mount, struct suite *s)
+{
+	static const struct fuse_lowlevel_ops operations;
+	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
+	struct wcs_table *table;
+
+	*mount = (struct mount){.fs = {.store = s->store, .store_path = s->path}};
+	mount->fs.store_held = mount->fs.store_path;
+	SUITE_OK(wcs_table_open(s->store, "t", &table));
+	ck_assert(fs_rooms_new(&mount->fs, table));
+	SUITE_OK(fuse_opt_add_arg(&args, "unit"));
+	mount->fs.session = fuse_session_new(&args, &operations, sizeof(operations), NULL);
+	fuse_opt_free_args(&args);
+	mount->row = child_of(mount, nodes_root(mount->fs.nodes), NODE_PREFIX, "r");
+	mount->family = child_of(mount, mount->row, NODE_FAMILY, "f");
+}
+
+static void mount_close(struct mount *mount)
+{
+	nodes_put(mount->fs.nodes, mount->family, 1);
+	nodes_put(mount->fs.nodes, mount->row, 1);
+	fs_rooms_free(&mount->fs);
+}
+
+/* A test, as SUITE_LEVELDB_STORE, with a mount. */
+#define MOUNT_TEST(name, seconds)                                                                  \
+	static void name##_mounted(struct mount *mount);                                           \
+	SUITE_LEVELDB_STORE(name, seconds)                                                         \
+	{                                                                                          \
+		struct mount mount;                                                                \
+		mount_open(&mount, s);                                                             \
+		name##_mounted(&mount);                                                            \
+		mount_close(&mount);                                                               \
+	}                                                                                          \
+	static void name##_mounted(struct mount *mount)
 
 static struct node *cell_of(struct mount *mount, const char *name, int64_t ts, uint32_t etag)
 {
@@ -84,10 +139,10 @@ MOUNT_TEST(test_nodeids, 60)
 /* The kernel may hold an inode after its parents were forgotten; the node keeps them. */
 MOUNT_TEST(test_parents_stay, 20)
 {
-	struct node *deep = mount_child(mount, mount->row, NODE_PREFIX, "a");
+	struct node *deep = child_of(mount, mount->row, NODE_PREFIX, "a");
 
 	for (int i = 0; i < 100; i++) {
-		struct node *below = mount_child(mount, deep, NODE_PREFIX, "b");
+		struct node *below = child_of(mount, deep, NODE_PREFIX, "b");
 
 		nodes_put(mount->fs.nodes, deep, 1);
 		deep = below;
