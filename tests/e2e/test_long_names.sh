@@ -38,8 +38,10 @@ random.seed(11)
 e, kanji, face = "\u00e9".encode(), "\u65e5".encode(), "\U0001F600".encode()
 long = [b"a" * n for n in (229, 230, 231, 232, 254, 255, 256, 459, 460, 461, 690, 691, 1000)]
 # An escape or a character that lies on the edge of a chunk.
-for edge in (b"/", b"%", b"\n", b"\xff", e, kanji, face, e[:1], face[:3]):
+for edge in (b"/", b"%", b"\n", b"\xff", e, kanji, face, e[:1], kanji[:2], face[:3], b".."):
     long += [b"b" * n + edge + b"c" * 230 for n in range(226, 231)]
+    long += [b"b" * n + edge + b"c" * rest for n in range(226, 231) for rest in (0, 1, 4)]
+long += [b"d" * 230 + b"." * dots for dots in (1, 2, 3)] # the last chunk is not called "." or ".."
 long += [b"." + b"d" * 230, b"d" * 229 + b"@", b"d" * 230 + b"@", b"d" * 231 + b"@@", b"%" * 100,
          b"\x00" * 77, e * 115, e * 116, kanji * 300, bytes(range(256)) * 2, b"." * 300, b"@" * 300]
 long += [bytes(random.choice(b"a/%.@\n\xff\xc3\xa9") for _ in range(random.randint(120, 300)))

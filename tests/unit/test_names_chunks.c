@@ -1,70 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Long names against the contract: how they are split, and which chunks lead back to them. */
+/* Chunks of long names that lead to no name, or to one. tests/e2e/test_long_names.sh has how names
+ * are split, the longest ones, and those that resolve unsplit; fuzz_names.c random ones. */
 #include "tests/unit/model.h"
 #include "tests/unit/suite.h"
-
-SUITE_TEST(the_longest_names_are_split, 120)
-{
-	static unsigned char bytes[BYTES_MAX];
-	static const int fills[] = {'a', 0x00, 0xFF, '.', '@', '%'};
-
-	for (size_t i = 0; i < sizeof(fills) / sizeof(fills[0]); i++) {
-		memset(bytes, fills[i], sizeof(bytes));
-		model_check_split(NAMES_QUALIFIER, bytes, sizeof(bytes));
-		model_check_split(NAMES_SEGMENT, bytes, 4096);
-	}
-}
-
-/* Each unit, at each distance from the limit, is either whole in its chunk or in the next. */
-SUITE_TEST(nothing_is_cut, 120)
-{
-	static const char *const pieces[] = {
-		"x",	    "/", "\xC3\xA9", "\xE2\x82\xAC", "\xF0\x9F\x98\x80",
-		"\xE2\x82", "@", "..",	     "\xC3"};
-	unsigned char bytes[512];
-
-	for (size_t p = 0; p < sizeof(pieces) / sizeof(pieces[0]); p++)
-		for (size_t before = 220; before <= 232; before++)
-			for (size_t after = 0; after < 5; after++) {
-				size_t piece_len = strlen(pieces[p]);
-
-				memset(bytes, 'a', sizeof(bytes));
-				memcpy(bytes + before, pieces[p], piece_len);
-				model_check_split(NAMES_QUALIFIER, bytes,
-						  before + piece_len + after);
-				model_check_split(NAMES_SEGMENT, bytes, before + piece_len + after);
-			}
-}
-
-SUITE_TEST(the_limit_is_230, 120)
-{
-	unsigned char bytes[231];
-
-	memset(bytes, 'a', sizeof(bytes));
-	model_check_split(NAMES_QUALIFIER, bytes, 230);
-	ck_assert_uint_eq(model_parts.count, 1);
-	model_check_split(NAMES_QUALIFIER, bytes, 231);
-	ck_assert_uint_eq(model_parts.count, 2);
-	ck_assert_uint_eq(strlen(model_parts.text[0]), 231);
-	ck_assert_str_eq(model_parts.text[1], "a");
-}
-
-/* A last chunk cannot be called "." or "..". */
-SUITE_TEST(last_chunks_of_dots, 120)
-{
-	unsigned char bytes[233];
-
-	memset(bytes, 'a', sizeof(bytes));
-	bytes[230] = bytes[231] = bytes[232] = '.';
-	for (size_t k = 0; k < 3; k += 2) {
-		model_check_split(model_kinds[k], bytes, 231);
-		ck_assert_str_eq(model_parts.text[1], "%2E");
-		model_check_split(model_kinds[k], bytes, 232);
-		ck_assert_str_eq(model_parts.text[1], "%2E%2E");
-		model_check_split(model_kinds[k], bytes, 233);
-		ck_assert_str_eq(model_parts.text[1], "...");
-	}
-}
 
 /* Joins two components; the error of joining or decoding them. */
 static int join_two(enum names_kind kind, const char *first, const char *second)
@@ -168,27 +106,6 @@ SUITE_TEST(wrong_chunks_do_not_open, 120)
 	ck_assert_int_eq(names_join(NAMES_SEGMENT, NULL, 0, next, 230, model_joined, &len, &more),
 			 -EINVAL);
 	SUITE_OK(names_join(NAMES_QUALIFIER, NULL, 0, next, 230, model_joined, &len, &more));
-}
-
-SUITE_TEST(unsplit_up_to_255, 120)
-{
-	size_t len, decoded_len;
-	bool more = true;
-
-	for (size_t count = 229; count <= 260; count++) {
-		int error = names_join(NAMES_QUALIFIER, NULL, 0, run(count, ""), count,
-				       model_joined, &len, &more);
-
-		ck_assert_int_eq(error, count <= 255 ? 0 : -EINVAL);
-		if (error)
-			continue;
-		ck_assert(!more);
-		ck_assert_uint_eq(len, count);
-		SUITE_OK(names_decode(NAMES_QUALIFIER, NULL, model_joined, len, model_decoded,
-				      &decoded_len));
-		ck_assert_uint_eq(decoded_len, count);
-	}
-	SUITE_OK(join_two(NAMES_QUALIFIER, run(230, "%"), run(255, "")));
 }
 
 SUITE_TEST(what_is_a_chunk, 120)
