@@ -1,85 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The errors of several users, by a model: a list of lines of which the rules of fs/report/errors.h
- * remove some. A line's path is USER/NUMBER. */
+/* The errors of several users: the lines that the rules of fs/report/errors.h keep. A line's path
+ * is USER/NUMBER. */
 #include "fs/report/errors.h"
 #include "tests/unit/suite.h"
 
-enum { OWNER = 500, A = 1001, B, C, D, E, MANY = 2000, LINES = 20000 };
-
-/* The user fails so many times. */
-struct step {
-	uid_t user;
-	unsigned count;
-};
-
-struct model {
-	struct {
-		uid_t user;
-		unsigned number;
-	} lines[LINES];
-	size_t count;
-};
-
-static bool model_other(uid_t user)
-{
-	return user != 0 && user != OWNER;
-}
-
-static size_t model_of(const struct model *model, uid_t user)
-{
-	size_t found = 0;
-
-	for (size_t i = 0; i < model->count; i++)
-		found += model->lines[i].user == user;
-	return found;
-}
-
-/* The user with the most lines; of two, the one whose last line is older. */
-static uid_t model_most(const struct model *model, bool others)
-{
-	size_t most = 0;
-	uid_t user = 0;
-
-	for (size_t i = 0; i < model->count; i++) {
-		uid_t at = model->lines[i].user;
-		size_t older = 0;
-
-		for (size_t j = 0; j <= i; j++)
-			older += model->lines[j].user == at;
-		if ((!others || model_other(at)) && older > most) {
-			most = older;
-			user = at;
-		}
-	}
-	return user;
-}
-
-static void model_remove(struct model *model, uid_t user)
-{
-	size_t i = 0;
-
-	while (model->lines[i].user != user)
-		i++;
-	model->count--;
-	for (; i < model->count; i++)
-		model->lines[i] = model->lines[i + 1];
-}
-
-static void model_add(struct model *model, uid_t user, unsigned number)
-{
-	size_t others = 0;
-
-	for (size_t i = 0; i < model->count; i++)
-		others += model_other(model->lines[i].user);
-	if (model_other(user) && model_of(model, user) == 250)
-		model_remove(model, user);
-	else if (model_other(user) && others == 750)
-		model_remove(model, model_most(model, true));
-	else if (model->count == 1000)
-		model_remove(model, model_most(model, false));
-	model->lines[model->count].user = user;
-	model->lines[model->count++].number = number;
-}
+enum { OWNER = 500, A = 1001, B, C, D, E, MANY = 2000 };
 
 static char *errors_text(struct errors *errors)
 {
@@ -92,56 +17,82 @@ static char *errors_text(struct errors *errors)
 	return text;
 }
 
-static void expect_lines(struct errors *errors, const struct model *model)
+/* The lines are these: "USER:FIRST-LAST" of each run of numbers, with a space before it. */
+static void expect_lines(struct errors *errors, const char *expected)
 {
-	char *text = errors_text(errors), *line = text, path[32];
+	char *text = errors_text(errors), runs[512] = "";
+	unsigned user, number, last_user = 0, first = 0, last = 0;
 
-	for (size_t i = 0; i < model->count; i++) {
-		snprintf(path, sizeof(path), "Z %u/%u: failed\n", model->lines[i].user,
-			 model->lines[i].number);
-		ck_assert_msg(line && strchr(line, 'Z') &&
-				      strncmp(strchr(line, 'Z'), path, strlen(path)) == 0,
-			      "line %zu of %zu: %s", i, model->count, path);
-		line = strchr(line, '\n') + 1;
+	for (const char *at = text; (at = strchr(at, 'Z')) != NULL; at++) {
+		ck_assert_int_eq(sscanf(at, "Z %u/%u: failed", &user, &number), 2);
+		if (last > 0 && (user != last_user || number != last + 1)) {
+			sprintf(runs + strlen(runs), " %u:%u-%u", last_user, first, last);
+			last = 0;
+		}
+		first = last > 0 ? first : number;
+		last_user = user;
+		last = number;
 	}
-	ck_assert_str_eq(line, "");
+	sprintf(runs + strlen(runs), " %u:%u-%u", last_user, first, last);
+	ck_assert_str_eq(runs, expected);
 	free(text);
 }
 
-static void errors_steps(const struct step *step)
+static const struct {
+	struct {
+		uid_t user;
+		unsigned count; /* of failures; then remarks */
+		unsigned remarks;
+	} steps[9];
+	const char *kept; /* the numbers go on from step to step */
+} cases[] = {
+	{{{0, 1005, 0}}, " 0:6-1005"},
+	{{{A, 1100, 0}, {0, 1, 0}, {A, 3, 0}}, " 1001:854-1100 0:1101-1101 1001:1102-1104"},
+	{{{0, 3, 0}, {A, 1100, 0}, {0, 2, 0}, {A, 1100, 0}, {OWNER, 1, 0}},
+	 " 0:1-3 0:1104-1105 1001:1956-2205 500:2206-2206"},
+	/* Where all lines are taken, the user with the most loses the oldest. */
+	{{{0, 1000, 0}, {A, 300, 0}, {0, 10, 0}, {B, 20, 0}, {0, 10, 0}},
+	 " 0:291-1000 1001:1051-1300 0:1301-1310 1002:1311-1330 0:1331-1340"},
+	{{{0, 260, 0},
+	  {A, 300, 0},
+	  {B, 300, 0},
+	  {C, 300, 0},
+	  {D, 1, 0},
+	  {E, 30, 0},
+	  {0, 300, 0},
+	  {D, 9, 0}},
+	 " 1001:325-560 1002:624-860 1003:924-1160 1004:1161-1161 1005:1162-1191 0:1242-1491 "
+	 "1004:1492-1500"},
+	{{{OWNER, 700, 0}, {A, 100, 0}, {0, 900, 0}, {OWNER, 700, 0}},
+	 " 1001:701-800 0:1252-1700 500:1950-2400"},
+	/* Remarks take at most 100 lines of a user. */
+	{{{0, 1000, 1100}}, " 0:101-1000 0:2001-2100"},
+	{{{A, 1000, 1100}}, " 1001:851-1000 1001:2001-2100"},
+};
+
+SUITE_LOOP(test_lines_of_users, sizeof(cases) / sizeof(cases[0]), 60)
 {
 	struct fs fs = {.options.uid = OWNER, .errors = errors_new()};
-	struct model *model = calloc(1, sizeof(*model));
-	unsigned number = 0;
+	unsigned number = 0, failed = 0;
 	char path[32];
 
 	ck_assert_ptr_nonnull(fs.errors);
-	for (; step->count > 0; step++) {
-		for (unsigned i = 0; i < step->count; i++) {
-			snprintf(path, sizeof(path), "%u/%u", step->user, ++number);
-			errors_add(&fs, step->user, path, 0, "failed");
-			model_add(model, step->user, number);
+	for (size_t step = 0; cases[_i].steps[step].count > 0; step++) {
+		uid_t user = cases[_i].steps[step].user;
+
+		for (unsigned i = 0; i < cases[_i].steps[step].count; i++) {
+			snprintf(path, sizeof(path), "%u/%u", user, ++number);
+			errors_add(&fs, user, path, 0, "failed");
+			failed++;
 		}
-		expect_lines(fs.errors, model);
+		for (unsigned i = 0; i < cases[_i].steps[step].remarks; i++) {
+			snprintf(path, sizeof(path), "%u/%u", user, ++number);
+			errors_remark(&fs, user, path, "failed");
+		}
 	}
-	ck_assert_uint_eq(errors_count(fs.errors), number);
-	free(model);
+	expect_lines(fs.errors, cases[_i].kept);
+	ck_assert_uint_eq(errors_count(fs.errors), failed);
 	errors_free(fs.errors);
-}
-
-SUITE_TEST(test_errors_of_one, 60)
-{
-	errors_steps((const struct step[]){{0, 1005}, {0}});
-	errors_steps((const struct step[]){{A, 1100}, {0, 1}, {A, 3}, {0}});
-	errors_steps((const struct step[]){{0, 3}, {A, 1100}, {0, 2}, {A, 1100}, {OWNER, 1}, {0}});
-}
-
-SUITE_TEST(test_errors_of_several, 60)
-{
-	errors_steps((const struct step[]){{0, 1000}, {A, 300}, {0, 10}, {B, 20}, {0, 10}, {0}});
-	errors_steps((const struct step[]){
-		{0, 260}, {A, 300}, {B, 300}, {C, 300}, {D, 1}, {E, 30}, {0, 300}, {D, 9}, {0}});
-	errors_steps((const struct step[]){{OWNER, 700}, {A, 100}, {0, 900}, {OWNER, 700}, {0}});
 }
 
 /* As many users as a user namespace has leave a quarter to root. */
@@ -164,36 +115,6 @@ SUITE_TEST(test_errors_of_many, 60)
 	ck_assert_ptr_nonnull(strstr(text, "Z 0/300: failed"));
 	free(text);
 	errors_free(fs.errors);
-}
-
-/* Remarks take at most 100 lines of a user. */
-SUITE_TEST(test_remarks_leave_room_for_errors, 60)
-{
-	static const struct {
-		uid_t user;
-		unsigned kept;
-	} users[] = {{0, 1000}, {A, 250}};
-
-	for (size_t i = 0; i < sizeof(users) / sizeof(users[0]); i++) {
-		struct fs fs = {.errors = errors_new()};
-		struct model model = {.count = 0};
-		char path[32];
-
-		for (unsigned number = 1; number <= 2100; number++) {
-			snprintf(path, sizeof(path), "%u/%u", users[i].user, number);
-			if (number <= 1000)
-				errors_add(&fs, users[i].user, path, 0, "failed");
-			else
-				errors_remark(&fs, users[i].user, path, "failed");
-			if (number > 1100 - users[i].kept && (number <= 1000 || number > 2000)) {
-				model.lines[model.count].user = users[i].user;
-				model.lines[model.count++].number = number;
-			}
-		}
-		expect_lines(fs.errors, &model);
-		ck_assert_uint_eq(errors_count(fs.errors), 1000);
-		errors_free(fs.errors);
-	}
 }
 
 /* The paths of the lines are these. */
