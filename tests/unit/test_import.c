@@ -1,42 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows from text: in pieces of any size, applied when they are whole, to the rows that may be. */
+/* Rows from text: in pieces of any size, and made by the caller. tests/e2e/test_control_rows.sh has
+ * lines that are applied when they are whole, and keys outside; test_load.sh has tables that
+ * switch. */
 #include "tests/unit/suite.h"
 
 /* ---- Which rows are applied when --------------------------------------------------------- */
-
-SUITE_STORES(test_lines_are_applied_when_the_call_returns, 10)
-{
-	struct wcs_import *import = suite_import(s->table);
-
-	SUITE_OK(suite_import_text(
-		import, "{\"key\":\"a\",\"families\":{\"f\":{\"q\":\"1\"}}}\n{\"key\"", NULL));
-	suite_expect(s->table, "a/f/q@1000000=1 ");
-	SUITE_OK(suite_import_text(import, ":\"b\",\"families\":{\"f\":{\"q\":\"2\"}}}", NULL));
-	suite_expect(s->table, "a/f/q@1000000=1 ");
-	ck_assert_uint_eq(wcs_import_lines(import), 1);
-	SUITE_OK(suite_import_text(import, "\n", NULL));
-	suite_expect(s->table, "a/f/q@1000000=1 b/f/q@1000000=2 ");
-	SUITE_OK(suite_import_text(
-		import, " \t\r\n\n{\"table\":\"t\"}\r\n{\"key\":\"c\",\"delete\":true}", NULL));
-	ck_assert_uint_eq(wcs_import_lines(import), 2);
-	SUITE_OK(wcs_import_finish(import, NULL));
-	ck_assert_uint_eq(wcs_import_lines(import), 3);
-	SUITE_OK(wcs_import_finish(import, NULL));
-	ck_assert_uint_eq(wcs_import_lines(import), 3);
-	wcs_import_free(import);
-}
-
-SUITE_STORES(test_cancel_forgets_the_unfinished_line, 10)
-{
-	struct wcs_import *import = suite_import(s->table);
-
-	SUITE_OK(suite_import_text(
-		import, "{\"key\":\"a\",\"families\":{\"f\":{\"q\":\"1\"}}}\n{\"key\"", NULL));
-	wcs_import_cancel(import);
-	SUITE_OK(wcs_import_finish(import, NULL));
-	suite_expect(s->table, "a/f/q@1000000=1 ");
-	wcs_import_free(import);
-}
 
 /* A line sees the changes of the lines before it in the same piece. */
 SUITE_STORES(test_a_row_again_in_one_piece, 10)
@@ -132,114 +100,6 @@ SUITE_STORES(test_pieces_of_any_size, 60)
 		SUITE_OK(wcs_rows_drop(s->table, NULL));
 	}
 	free(text);
-}
-
-/* ---- Only some rows ---------------------------------------------------------------------- */
-
-static void below(struct suite *s, const char *key, bool row, const char *line, int expected)
-{
-	struct wcs_slice slice = suite_text(key);
-	struct wcs_import_options options = {.key = &slice, .row = row};
-	struct wcs_import *import = NULL;
-	struct wcs_fault fault = {0};
-	int rc;
-
-	SUITE_OK(wcs_import_new(s->table, &options, &import));
-	rc = suite_import_text(import, line, &fault);
-	if (rc == 0)
-		rc = wcs_import_finish(import, &fault);
-	ck_assert_msg(rc == expected, "%s %s: %d %s", key, line, rc, fault.text);
-	wcs_import_free(import);
-}
-
-SUITE_STORES(test_keys_outside, 10)
-{
-	below(s, "a", false, "{\"key\":\"a\",\"families\":{\"f\":{\"q\":\"\"}}}", 0);
-	below(s, "a", false, "{\"key\":\"a#b\",\"families\":{\"f\":{\"q\":\"\"}}}", 0);
-	below(s, "a", false, "{\"key\":\"a#\",\"families\":{\"f\":{\"q\":\"\"}}}", 0);
-	below(s, "a", false, "{\"key\":\"ab\"}", -EINVAL);
-	below(s, "a", false, "{\"key\":\"a!b\"}", -EINVAL);
-	below(s, "a", false, "{\"key\":\"b\"}", -EINVAL);
-	below(s, "a#b", false, "{\"key\":\"a\"}", -EINVAL);
-	below(s, "", false, "{\"key\":\"#x\",\"families\":{\"f\":{\"q\":\"\"}}}", 0);
-	below(s, "", false, "{\"key\":\"x\"}", -EINVAL);
-	below(s, "a", false, "{}", -EINVAL);
-	suite_expect(s->table, "#x/f/q@1000000= a/f/q@1000000= a#/f/q@1000000= a#b/f/q@1000000= ");
-}
-
-SUITE_STORES(test_one_row, 10)
-{
-	struct wcs_import_options options = {.row = true};
-	struct wcs_import *import = NULL;
-
-	below(s, "a", true, "{\"families\":{\"f\":{\"q\":\"1\"}}}", 0);
-	below(s, "a", true, "{\"key\":\"%61\",\"families\":{\"f\":{\"r\":\"1\"}}}", 0);
-	below(s, "a", true, "{\"key\":\"a#b\",\"families\":{\"f\":{\"r\":\"1\"}}}", -EINVAL);
-	below(s, "", true, "{\"families\":{\"f\":{\"r\":\"1\"}}}", -EINVAL);
-	suite_expect(s->table, "a/f/q@1000000=1 a/f/r@1000000=1 ");
-	ck_assert_int_eq(wcs_import_new(s->table, &options, &import), -EINVAL);
-	ck_assert_int_eq(wcs_import_new(NULL, NULL, &import), -EINVAL);
-}
-
-/* ---- Other lines ------------------------------------------------------------------------- */
-
-struct other {
-	struct suite *s;
-	struct wcs_table *u;
-	int schemas;
-};
-
-static int other_take(void *ctx, const struct wcs_line *line, struct wcs_table **table,
-		      struct wcs_fault *fault)
-{
-	struct other *other = ctx;
-
-	if (line->kind == WCS_LINE_SCHEMA) {
-		other->schemas++;
-		return 0;
-	}
-	if (strcmp(line->table, "u") == 0)
-		*table = other->u;
-	else if (strcmp(line->table, "t") == 0)
-		*table = other->s->table;
-	else
-		return snprintf(fault->text, sizeof(fault->text), "no such table") ? -ENOENT : 0;
-	return 0;
-}
-
-SUITE_STORES(test_tables_switch, 10)
-{
-	struct other other = {.schemas = 0};
-	struct wcs_import_options options = {.other = other_take, .ctx = &other};
-	struct wcs_import *import = NULL;
-	struct wcs_fault fault = {0};
-
-	SUITE_OK(wcs_table_create(s->store, "u"));
-	SUITE_OK(wcs_table_open(s->store, "u", &other.u));
-	SUITE_OK(wcs_family_create(other.u, "g"));
-	other.s = s;
-	SUITE_OK(wcs_import_new(NULL, &options, &import));
-	ck_assert_int_eq(
-		suite_import_text(
-			import,
-			"{\"tables\":{}}\n{\"version\":1}\n{\"table\":\"t\"}\n"
-			"{\"key\":\"a\",\"families\":{\"f\":{\"q\":\"1\"}}}\n"
-			"{\"table\":\"u\"}\n{\"key\":\"b\",\"families\":{\"g\":{\"q\":\"2\"}}}\n"
-			"{\"key\":\"c\",\"families\":{\"g\":{\"q\":\"3\"}}}\n{\"table\":\"v\"}\n"
-			"{\"key\":\"d\",\"families\":{\"g\":{\"q\":\"4\"}}}\n",
-			&fault),
-		-ENOENT);
-	ck_assert_str_eq(fault.text, "no such table (3 lines applied before it)");
-	ck_assert_int_eq(fault.line, 8);
-	ck_assert_int_eq(other.schemas, 2);
-	suite_expect(s->table, "a/f/q@1000000=1 ");
-	suite_expect(other.u, "b/g/q@1000000=2 c/g/q@1000000=3 ");
-	wcs_import_free(import);
-	SUITE_OK(wcs_import_new(NULL, &options, &import));
-	ck_assert_int_eq(suite_import_text(import, "{\"key\":\"a\"}\n", &fault), -EINVAL);
-	ck_assert_ptr_nonnull(strstr(fault.text, "no line {\"table\": NAME} came before it"));
-	wcs_import_free(import);
-	wcs_table_close(other.u);
 }
 
 /* ---- Rows that the caller makes ---------------------------------------------------------- */
