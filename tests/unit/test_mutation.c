@@ -1,27 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Mutations by themselves: their limits, sealing, and which cells a sealed one deletes. */
+/* Mutations by themselves: their limits, and which cells a sealed one deletes. */
 #include "store/mutation.h"
 
 #include "tests/unit/suite.h"
 
 static const struct wcs_slice mutation_none = {NULL, 0};
-
-SUITE_TEST(test_compare_is_bytewise, 10)
-{
-	const struct wcs_slice sorted[] = {
-		{NULL, 0},	     SUITE_BYTES("\0"),	     SUITE_BYTES("\0\0"),
-		SUITE_BYTES("a"),    SUITE_BYTES("a\0"),     SUITE_BYTES("a\xff"),
-		SUITE_BYTES("b"),    SUITE_BYTES("\x7f"),    SUITE_BYTES("\x80"),
-		SUITE_BYTES("\xff"), SUITE_BYTES("\xff\xff")};
-	size_t count = sizeof(sorted) / sizeof(sorted[0]);
-
-	for (size_t i = 0; i < count; i++)
-		for (size_t j = 0; j < count; j++) {
-			int order = wcs_slice_compare(sorted[i], sorted[j]);
-
-			ck_assert_int_eq((order > 0) - (order < 0), (i > j) - (i < j));
-		}
-}
 
 SUITE_TEST(test_arguments, 10)
 {
@@ -63,34 +46,6 @@ SUITE_TEST(test_arguments, 10)
 	ck_assert_uint_eq(mutation->condition_count, 0);
 	wcs_mutation_free(mutation);
 	wcs_mutation_free(NULL);
-}
-
-SUITE_TEST(test_seal_sorts_and_keeps_order, 10)
-{
-	struct wcs_mutation *mutation = wcs_mutation_new();
-
-	for (int i = 0; i < 100; i++) {
-		SUITE_OK(wcs_mutation_set(mutation, i % 2 ? "b" : "a",
-					  i % 3 ? SUITE_BYTES("\xff") : SUITE_BYTES("x"), i,
-					  mutation_none));
-		if (i % 10 == 0)
-			wcs_mutation_seal(mutation);
-	}
-	wcs_mutation_seal(mutation);
-	wcs_mutation_seal(mutation);
-	ck_assert_uint_eq(mutation->write_count, 100);
-	for (size_t i = 0; i < 100; i++)
-		ck_assert_int_eq((int64_t)mutation->writes[i].order, mutation->writes[i].ts);
-	for (size_t i = 1; i < 100; i++) {
-		const struct wcs_write *before = &mutation->writes[i - 1];
-		const struct wcs_write *here = &mutation->writes[i];
-		int order = strcmp(before->family, here->family);
-
-		if (order == 0)
-			order = wcs_slice_compare(before->qualifier, here->qualifier);
-		ck_assert(order < 0 || (order == 0 && before->order < here->order));
-	}
-	wcs_mutation_free(mutation);
 }
 
 SUITE_TEST(test_deletes, 10)
