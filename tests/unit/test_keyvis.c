@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Heat maps as text, TSV, JSON, SVG and HTML, of maps that the test fills. */
+/* Heat maps as text, TSV, JSON, SVG and HTML, of maps that the test fills. tests/e2e/test_keyvis.sh
+ * has the width of lines and hostile keys. */
 #include "tests/unit/heat.h"
 #include "tests/unit/suite.h"
 
 #include "fs/keyvis/keyvis.h"
 #include "lib/names.h"
-#include "lib/utf8.h"
 
 static const struct keyvis_table plain = {"vehicles", '#', NULL, NULL, false};
 
@@ -92,45 +92,6 @@ SUITE_TEST(test_a_delimiter_that_cannot_be_printed, 10)
 	svg = print(&table, map, KEYVIS_SVG);
 	ck_assert_ptr_null(strchr(svg, 1));
 	free(svg);
-	heat_map_free(map);
-}
-
-/* The columns of a line, without escape sequences. */
-static size_t line_width(const char *line, size_t len)
-{
-	size_t width = 0;
-
-	for (size_t i = 0; i < len; i++) {
-		if (line[i] == '\033')
-			while (line[i] != 'm')
-				i++;
-		else
-			width += ((unsigned char)line[i] & 0xc0) != 0x80;
-	}
-	return width;
-}
-
-SUITE_LOOP(test_lines_are_100_characters_at_most, 15, 60)
-{
-	const struct heat_traffic *traffic = &heat_traffics[_i / 3];
-	enum keyvis_format format = KEYVIS_TXT + (enum keyvis_format)(_i % 3);
-	struct wcs_heat_map *full = heat_traffic_map(traffic, 200, 360),
-			    *map = heat_traffic_map(traffic, 38, 60);
-	char *text = NULL, *next;
-	size_t len, rows, columns;
-	FILE *to = open_memstream(&text, &len);
-
-	keyvis_size(full, format, &rows, &columns);
-	ck_assert_uint_le(rows, 40);
-	ck_assert_uint_le(360 / columns * 60, 360);
-	ck_assert_int_eq(keyvis_print(&plain, full, map, format, to), 0);
-	fclose(to);
-	for (char *line = text; *line; line = next) {
-		next = strchr(line, '\n') + 1;
-		ck_assert_uint_le(line_width(line, (size_t)(next - 1 - line)), 100);
-	}
-	free(text);
-	heat_map_free(full);
 	heat_map_free(map);
 }
 
@@ -362,67 +323,6 @@ SUITE_TEST(test_labels_explain_themselves, 10)
 	EXPECT_PARTS(print(&plain, map, KEYVIS_HTML), "\"before STC#22#\"", "\"after STC#22#173\"",
 		     "rests on a sample");
 	heat_map_free(map);
-}
-
-SUITE_CONTRACT("Keys may have any bytes, and none of them acts on a terminal or a browser")
-
-/* No control character but newlines, tabs and the picture's own escapes, and only UTF-8. */
-static void expect_harmless(const char *text, enum keyvis_format format)
-{
-	size_t len = strlen(text);
-
-	ck_assert_uint_eq(utf8_prefix((const unsigned char *)text, len), len);
-	ck_assert_ptr_null(strstr(text, "\xc2\x9b"));	  /* CSI */
-	ck_assert_ptr_null(strstr(text, "\xe2\x80\xae")); /* right to left */
-	for (; *text; text++) {
-		bool sgr = format == KEYVIS_ANSI || format == KEYVIS_ANSI24;
-
-		if (*text == '\033' && sgr) {
-			ck_assert_int_eq(text[1], '[');
-			text += 2;
-			text += strspn(text, "0123456789;");
-			ck_assert_int_eq(*text, 'm');
-			continue;
-		}
-		ck_assert_msg((unsigned char)*text >= 0x20 || *text == '\n' || *text == '\t',
-			      "control character %02x", (unsigned int)*text);
-	}
-}
-
-SUITE_LOOP(test_hostile_keys_do_no_harm, KEYVIS_FORMATS, 20)
-{
-	static const char *const hostile[] = {"</script><script>alert(1)</script>",
-					      "\033]0;owned\007\033[2J",
-					      "a\xc2\x9b[31mb",
-					      "b\xe2\x80\xaetxt.exe",
-					      "c\"'&\\u0041<svg onload=x>",
-					      "d\xff\xfe\x80#\r\n\t",
-					      "e]]>-->"};
-	const char *starts[15] = {""};
-	char rows[7][64];
-	struct wcs_heat_map *map;
-	char *text;
-
-	for (size_t i = 0; i < 7; i++) {
-		snprintf(rows[i], sizeof(rows[i]), "%zu%s\\", i, hostile[i]);
-		starts[2 * i + 2] = rows[i];
-	}
-	for (size_t i = 0; i < 7; i++)
-		starts[2 * i + 1] = strndup(rows[i], strlen(rows[i]) - 1);
-	map = heat_map_new(starts, 15, 8, WCS_HEAT_OPS);
-	for (size_t i = 0; i < 15; i++)
-		for (size_t c = 0; c < 8; c++)
-			heat_map_add(map, i, c, i % 2 ? 100 : 10);
-	text = print(&plain, map, (enum keyvis_format)_i);
-	expect_harmless(text, (enum keyvis_format)_i);
-	if (_i == KEYVIS_SVG || _i == KEYVIS_HTML) {
-		ck_assert_ptr_null(strstr(text, "<script>alert"));
-		ck_assert_ptr_null(strstr(text, "<svg onload"));
-	}
-	free(text);
-	heat_map_free(map);
-	for (size_t i = 0; i < 7; i++)
-		free((void *)(uintptr_t)starts[2 * i + 1]);
 }
 
 /* ---- Empty and short maps ---------------------------------------------------------------- */
