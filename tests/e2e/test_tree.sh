@@ -156,14 +156,20 @@ fail_with "nor made" - 'Invalid argument' mkdir "$m/t/loc"
 none "nor a family that starts with a dot" "$m/t/%2Ehid"
 fail_with "nor made" - 'Invalid argument' mkdir "$m/t/%2Ehid"
 
-# tests/unit/test_names.c has other wrong spellings.
-no_segment "an escape of what needs none" t/%61
-no_segment "invalid UTF-8 as it is" t/$'x\xff'
-no_segment "a newline as it is" t/$'a\nb'
+for name in %61 a%2fb a% a%4 %4 %% %G0 %0g %0a $'a\nb' $'\x7f' $'x\xff' %C3%A9 %E2%82%AC a%%b %25% '% 1' %+1 %2E%61 a%2E a%2Eb \
+	%40a %20 %2 %F0%9F%98%80 %C3$'\xa9' $'\xc3'%A9 %E9%E9x%; do
+	no_segment "no segment is '$name'" "t/$name"
+	no_column "no column is '$name'" "t/STC/f/$name"
+	none "no family is '$name'" "$m/t/STC/$name"
+done
+for name in .rows2 %2E%2E a%40; do
+	no_segment "no segment is '$name'" "colon/$name"
+done
+for name in %2E%2E. .%2E %2E. %2Ea a%40b %40%40; do
+	no_column "no column is '$name'" "t/STC/f/$name"
+done
 no_segment "a family's name escaped in part" t/p/%6Coc
 no_segment "a family's name escaped in another table" other/%6C%6F%63
-no_column "an escaped letter in a column" t/STC/f/%61
-no_column "a newline in a column" t/STC/f/$'\n'
 no_column "three dots escaped" t/STC/f/%2E%2E%2E
 
 # The empty one, dots, a slash, a percent sign, @ at the end and inside, bytes that are no UTF-8, a newline, …

@@ -179,29 +179,6 @@ void model_check_decode(enum names_kind kind, const char *name, size_t len)
 	CHECK_FAST(!right || loose_len == 0 || memcmp(model_decoded, loose, loose_len) == 0);
 }
 
-void model_check_spelling(enum names_kind kind, const char *bytes, const char *name)
-{
-	size_t len;
-
-	ck_assert_uint_eq(names_encode(kind, &model_families, bytes, strlen(bytes), model_encoded),
-			  strlen(name));
-	ck_assert_str_eq(model_encoded, name);
-	ck_assert_int_eq(
-		names_decode(kind, &model_families, name, strlen(name), model_decoded, &len), 0);
-	ck_assert_uint_eq(len, strlen(bytes));
-	ck_assert(memcmp(model_decoded, bytes, len) == 0);
-}
-
-void model_check_refused(enum names_kind kind, const char *name)
-{
-	size_t len = 7;
-
-	ck_assert_msg(names_decode(kind, &model_families, name, strlen(name), model_decoded,
-				   &len) == -EINVAL,
-		      "kind %d takes %s", kind, name);
-	ck_assert_uint_eq(len, 7);
-}
-
 /* Follows components from the top. 0 and the name in `joined`, or the first error. */
 static int model_join(enum names_kind kind, size_t count, char (*parts)[NAMES_CHUNK_MAX + 2],
 		      size_t *len)

@@ -52,8 +52,6 @@ extern const struct names_families model_families;
 void model_check_encode(enum names_kind kind, const void *bytes, size_t len);
 /* Any name decodes if it is the canonical spelling of its bytes, and else not at all. */
 void model_check_decode(enum names_kind kind, const char *name, size_t len);
-void model_check_spelling(enum names_kind kind, const char *bytes, const char *name);
-void model_check_refused(enum names_kind kind, const char *name);
 /* These bytes are split as the reference says, and the chunks lead back to them. */
 void model_check_split(enum names_kind kind, const unsigned char *bytes, size_t len);
 

@@ -1,115 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Names against the contract: the spelling of bytes, and that only this spelling resolves.
- * fuzz_names.c tests random names. */
+/* Histories and times as names. tests/e2e/test_tree.sh has the spelling of bytes, and that only
+ * this spelling resolves; fuzz_names.c has random names. */
 #include "lib/times.h"
 #include "tests/unit/model.h"
 #include "tests/unit/suite.h"
 
 #include <time.h>
-
-/* ---- Spelling ---------------------------------------------------------------------------- */
-
-SUITE_TEST(every_byte_at_every_position, 120)
-{
-	static const unsigned char fill[] = {'a', '.', '@', '%', 0xC3, 0xA9, 0xE2, 0x82};
-
-	for (size_t k = 0; k < 3; k++)
-		for (size_t len = 1; len <= 4; len++)
-			for (size_t at = 0; at < len; at++)
-				for (size_t f = 0; f < sizeof(fill); f++)
-					for (int byte = 0; byte < 256; byte++) {
-						unsigned char bytes[4];
-
-						memset(bytes, fill[f], sizeof(bytes));
-						bytes[at] = (unsigned char)byte;
-						model_check_encode(model_kinds[k], bytes, len);
-					}
-}
-
-SUITE_TEST(every_two_bytes, 120)
-{
-	for (size_t k = 0; k < 3; k++)
-		for (int first = 0; first < 256; first++)
-			for (int second = 0; second < 256; second++) {
-				unsigned char bytes[] = {(unsigned char)first,
-							 (unsigned char)second};
-
-				model_check_encode(model_kinds[k], bytes, 2);
-				model_check_decode(model_kinds[k], (const char *)bytes, 2);
-			}
-}
-
-SUITE_TEST(spellings_of_the_contract, 120)
-{
-	model_check_spelling(NAMES_SEGMENT, "", "%");
-	model_check_spelling(NAMES_QUALIFIER, "", "%");
-	model_check_spelling(NAMES_SEGMENT, "STC", "STC");
-	model_check_spelling(NAMES_SEGMENT, "a/b%", "a%2Fb%25");
-	model_check_spelling(NAMES_SEGMENT, "a\n\x7F", "a%0A%7F");
-	model_check_spelling(NAMES_SEGMENT, ".rows", "%2Erows");
-	model_check_spelling(NAMES_SEGMENT, "..", "%2E.");
-	model_check_spelling(NAMES_SEGMENT, "a.b@", "a.b@");
-	model_check_spelling(NAMES_FAMILY, ".meta", "%2Emeta");
-	model_check_spelling(NAMES_FAMILY, "a.b", "a.b");
-	model_check_spelling(NAMES_QUALIFIER, ".profile", ".profile");
-	model_check_spelling(NAMES_QUALIFIER, "...", "...");
-	model_check_spelling(NAMES_QUALIFIER, ".", "%2E");
-	model_check_spelling(NAMES_QUALIFIER, "..", "%2E%2E");
-	model_check_spelling(NAMES_QUALIFIER, "q@", "q%40");
-	model_check_spelling(NAMES_QUALIFIER, "@", "%40");
-	model_check_spelling(NAMES_QUALIFIER, "@@", "@%40");
-	model_check_spelling(NAMES_QUALIFIER, "a@b", "a@b");
-	model_check_spelling(NAMES_QUALIFIER, ".@", ".%40");
-	model_check_spelling(NAMES_QUALIFIER, "\xC3\xA9t\xC3\xA9", "\xC3\xA9t\xC3\xA9");
-	model_check_spelling(NAMES_QUALIFIER, "\xC3t\xA9", "%C3t%A9");
-	model_check_spelling(NAMES_QUALIFIER, "\xC2\x85",
-			     "\xC2\x85"); /* U+0085: valid, not listed */
-}
-
-SUITE_TEST(nul_is_escaped, 120)
-{
-	ck_assert_uint_eq(names_encode(NAMES_QUALIFIER, NULL, "a\0b", 3, model_encoded), 5);
-	ck_assert_str_eq(model_encoded, "a%00b");
-	model_check_encode(NAMES_SEGMENT, "\0\0", 2);
-	model_check_decode(NAMES_SEGMENT, "a\0b", 3);
-}
-
-SUITE_TEST(other_spellings_are_refused, 120)
-{
-	static const char *const names[] = {
-		"",	"%61",	"a%2fb",  "a%",		  "a%4",     "%4",
-		"%%",	"%G0",	"%0g",	  "%0a",	  "a/b",     "/",
-		"a\nb", "\x7F", "%C3%A9", "%E2%82%AC",	  "a%%b",    "%25%",
-		"% 1",	"%+1",	"%2E%61", "a%2E",	  "a%2Eb",   "%23",
-		"%40a", "%20",	"%2",	  "%F0%9F%98%80", "%C3\xA9", "\xC3%A9"};
-	static const struct {
-		enum names_kind kind;
-		const char *name;
-	} cases[] = {
-		{NAMES_SEGMENT, "."},	    {NAMES_SEGMENT, ".."},     {NAMES_SEGMENT, ".rows"},
-		{NAMES_SEGMENT, "%2E%2E"},  {NAMES_SEGMENT, "a%40"},   {NAMES_FAMILY, "%"},
-		{NAMES_FAMILY, ".meta"},    {NAMES_QUALIFIER, "."},    {NAMES_QUALIFIER, ".."},
-		{NAMES_QUALIFIER, ".%2E"},  {NAMES_QUALIFIER, "%2E."}, {NAMES_QUALIFIER, "%2Ea"},
-		{NAMES_QUALIFIER, "q@"},    {NAMES_QUALIFIER, "@"},    {NAMES_QUALIFIER, "a%40b"},
-		{NAMES_QUALIFIER, "%40%40"}};
-
-	for (size_t k = 0; k < 3; k++)
-		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-			model_check_refused(model_kinds[k], names[i]);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		model_check_refused(cases[i].kind, cases[i].name);
-}
-
-SUITE_TEST(without_families_nothing_looks_like_one, 120)
-{
-	size_t len;
-
-	ck_assert_uint_eq(names_encode(NAMES_SEGMENT, NULL, "loc", 3, model_encoded), 3);
-	ck_assert_str_eq(model_encoded, "loc");
-	SUITE_OK(names_decode(NAMES_SEGMENT, NULL, "loc", 3, model_decoded, &len));
-	ck_assert_int_eq(names_decode(NAMES_SEGMENT, NULL, "%6C%6F%63", 9, model_decoded, &len),
-			 -EINVAL);
-}
 
 /* ---- Histories and times ------------------------------------------------------------ */
 
