@@ -271,6 +271,21 @@ remount -o gcinterval=1,gcgrace=0
 check "without a grace it passes, too" passes 2
 policy never
 check_eq "and deletes" 3 "$(ls -U "$m/t/own/f/q@" | paste -sd' ')"
+policy 'maxversions=1'
+echo pause >"$m/.rowfs/gc"
+place '.state == "paused"'
+before=$(passed)
+column "$m/t/own/f/q" 1= 2=
+echo run >"$m/.rowfs/gc"
+check_eq "paused it passes when it is asked to, and only then" $((before + 1)) "$(passed)"
+policy never
+check_eq "and deletes" 2 "$(ls -U "$m/t/own/f/q@" | paste -sd' ')"
+policy 'maxversions=1'
+column "$m/t/own/f/q" 1= 2=
+echo resume >"$m/.rowfs/gc"
+check "resumed it passes by itself" passes 2
+policy never
+check_eq "and deletes again" 2 "$(ls -U "$m/t/own/f/q@" | paste -sd' ')"
 
 remount -o gcinterval=0,table=t
 check_eq "a mount of one table explains, too" "t f never maxversions=1" \

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The collector, on both engines: it deletes hidden cells and leaves alone the others, and no
- * visible cell goes; test_store_threads.c runs it among writers. Taking the policies away shows all
- * cells that are still stored.
+ * visible cell goes; test_store_threads.c runs it among writers, tests/e2e/test_gc.sh in the
+ * background and test_clock.sh beside a clock that jumps. Taking the policies away shows all cells
+ * that are still stored.
  */
 #include "tests/unit/suite.h"
 
@@ -94,37 +95,6 @@ static void gc_wait(struct suite *s, uint64_t passes)
 		suite_sleep(10);
 }
 
-SUITE_LEVELDB_STORE(test_background_passes, 60)
-{
-	suite_policy(s->table, "f", "maxversions=1");
-	suite_set_versions(s->table, "r", "f", 3);
-	gc_background(s, 0);
-	gc_wait(s, 1);
-	suite_policy(s->table, "f", "never");
-	suite_expect(s->table, "r/f/q@3=v ");
-}
-
-SUITE_LEVELDB_STORE(test_grace_of_a_changed_policy, 60)
-{
-	s->clock = 10 * HOUR;
-	suite_set_versions(s->table, "r", "a", 2);
-	suite_set_versions(s->table, "r", "f", 2);
-	suite_policy(s->table, "a", "maxversions=1");
-	s->clock = 11 * HOUR;
-	suite_policy(s->table, "f", "maxversions=1");
-	s->clock += HOUR / 2;
-	gc_background(s, HOUR); /* that of a is over, that of f is not, also after reopening */
-	gc_wait(s, 1);
-	ck_assert_uint_eq(gc_status(s).left, 1);
-	suite_policy(s->table, "a", "never");
-	suite_policy(s->table, "f", "never");
-	suite_expect(s->table, "r/a/q@2=v r/f/q@2=v r/f/q@1=v ");
-	suite_policy(s->table, "f", "maxversions=1");
-	SUITE_OK(wcs_gc_run(s->store)); /* knows no grace */
-	suite_policy(s->table, "f", "never");
-	suite_expect(s->table, "r/a/q@2=v r/f/q@2=v ");
-}
-
 SUITE_LEVELDB_STORE(test_grace_of_a_clock_that_jumped, 60)
 {
 	s->clock = 1000 * HOUR;
@@ -142,23 +112,4 @@ SUITE_LEVELDB_STORE(test_grace_of_a_clock_that_jumped, 60)
 	suite_expect(s->table, "r/f/o@3618000000000=v ");
 	suite_policy(s->table, "f", "never");
 	suite_expect(s->table, "r/f/o@3618000000000=v ");
-}
-
-SUITE_LEVELDB_STORE(test_pause, 60)
-{
-	suite_policy(s->table, "f", "maxversions=1");
-	gc_background(s, 0);
-	wcs_gc_pause(s->store, true);
-	ck_assert(gc_status(s).paused);
-	while (gc_status(s).running) /* the pass under way */
-		suite_sleep(1);
-	suite_set_versions(s->table, "r", "f", 3);
-	suite_sleep(300);
-	ck_assert_uint_eq(gc_status(s).cells, 0);
-	SUITE_OK(wcs_gc_run(s->store)); /* asked for, it passes */
-	ck_assert_uint_eq(gc_status(s).cells, 2);
-	suite_set_versions(s->table, "p", "f", 3);
-	wcs_gc_pause(s->store, false);
-	gc_wait(s, 1);
-	ck_assert_uint_eq(gc_status(s).cells, 4);
 }
