@@ -71,39 +71,6 @@ SUITE_TEST(test_create_refuses, 20)
 	place_expect_names(place_path(""), "dangling ");
 }
 
-SUITE_TEST(test_create_with_schema, 20)
-{
-	static const char json[] = "{\"version\":1,\"tables\":{\"t\":{\"delimiter\":\"|\","
-				   "\"families\":{\"f\":\"maxversions=2\"}},\"u\":{}}}";
-	struct wcs_family families[2] = {{.name = "f"}, {.name = "f"}};
-	struct wcs_table_schema bad = {
-		.name = "n", .delimiter = '#', .family_count = 2, .families = families};
-	struct wcs_schema wrong = {.table_count = 1, .tables = &bad};
-	struct wcs_schema *schema;
-	struct wcs_schema *found;
-	struct wcs_store *store;
-	char *text;
-
-	place_begin();
-	SUITE_OK(wcs_schema_parse(json, strlen(json), &schema, &place_fault));
-	SUITE_OK(wcs_store_create(place_path("s"), schema, false, NULL, &place_fault));
-	SUITE_OK(wcs_store_open(place_path("s"), NULL, &store, &place_fault));
-	SUITE_OK(wcs_schema_get(store, &found));
-	ck_assert(found->tables[0].created > 0);
-	text = wcs_schema_format(found);
-	ck_assert_ptr_nonnull(strstr(text, "maxversions=2"));
-	ck_assert_uint_eq(found->table_count, 2);
-	ck_assert_int_eq(found->tables[0].delimiter, '|');
-	free(text);
-	wcs_schema_free(found);
-	wcs_schema_free(schema);
-	wcs_store_close(store);
-	/* a schema that fails leaves nothing */
-	place_expect_fault(wcs_store_create(place_path("w"), &wrong, false, NULL, &place_fault),
-			   -EINVAL, "table n");
-	place_expect_names(place_path(""), "s ");
-}
-
 /* ---- By force -------------------------------------------------------------------------- */
 
 SUITE_TEST(test_force_spares_a_protected_table, 20)
