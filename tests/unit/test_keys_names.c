@@ -11,6 +11,12 @@ static const struct wcs_keys_segment time_s = {"at", WCS_CODEC_TIME, WCS_UNIT_S,
 				     pad_8 = {"id", WCS_CODEC_PAD, WCS_UNIT_US, 8},
 				     domain = {"host", WCS_CODEC_REVERSE_DOMAIN, WCS_UNIT_US, 0},
 				     turned = {"id", WCS_CODEC_REVERSE, WCS_UNIT_US, 0};
+static const struct wcs_keys three = {
+	.delimiter = '#',
+	.segment_count = 3,
+	.segments = {{.name = "tenant"},
+		     {"host", WCS_CODEC_REVERSE_DOMAIN, WCS_UNIT_US, 0},
+		     {"id", WCS_CODEC_PAD, WCS_UNIT_US, 8}}};
 
 /* ---- Keys -------------------------------------------------------------------------------- */
 
@@ -32,19 +38,16 @@ static const struct {
 
 SUITE_TEST(test_spellings_of_keys, 10)
 {
-	struct wcs_keys keys = {.delimiter = '#',
-				.segment_count = 3,
-				.segments = {{.name = "tenant"}, domain, pad_8}};
 	unsigned char key[KEY_MAX];
 	size_t len;
 
 	for (size_t i = 0; i < sizeof(spellings) / sizeof(spellings[0]); i++) {
-		char *text = wcs_keys_text(&keys, suite_text(spellings[i].key));
+		char *text = wcs_keys_text(&three, suite_text(spellings[i].key));
 
 		ck_assert_str_eq(text, spellings[i].shown);
 		free(text);
 		for (size_t k = 0; k < 4 && spellings[i].others[k]; k++) {
-			SUITE_OK(wcs_keys_parse(&keys, 0, suite_text(spellings[i].others[k]), NULL,
+			SUITE_OK(wcs_keys_parse(&three, 0, suite_text(spellings[i].others[k]), NULL,
 						key, &len, NULL));
 			ck_assert_uint_eq(len, strlen(spellings[i].key));
 			ck_assert_mem_eq(key, spellings[i].key, len);
@@ -183,6 +186,8 @@ static bool name_is_family(void *ctx, const void *name, size_t len)
 	return len == 3 && memcmp(name, "loc", 3) == 0;
 }
 
+static const struct names_families families = {name_is_family, NULL};
+
 /* The segments of the design below, their bytes, and the one name of these. */
 static const struct {
 	size_t segment;
@@ -205,20 +210,16 @@ static const struct {
 
 SUITE_TEST(test_names, 10)
 {
-	const struct names_families families = {name_is_family, NULL};
-	const struct wcs_keys keys = {.delimiter = '#',
-				      .segment_count = 3,
-				      .segments = {{.name = "tenant"}, domain, pad_8}};
 	unsigned char bytes[KEY_MAX + WCS_KEYS_SHOWN_MAX];
 	char name[WCS_KEYS_NAME_ROOM(KEY_MAX)];
 	size_t len;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		ck_assert_uint_eq(wcs_keys_name(&keys, names[i].segment, &families,
+		ck_assert_uint_eq(wcs_keys_name(&three, names[i].segment, &families,
 						suite_text(names[i].bytes), name),
 				  strlen(names[i].name));
 		ck_assert_str_eq(name, names[i].name);
-		SUITE_OK(wcs_keys_name_parse(&keys, names[i].segment, &families,
+		SUITE_OK(wcs_keys_name_parse(&three, names[i].segment, &families,
 					     suite_text(names[i].name), bytes, &len, NULL));
 		ck_assert_uint_eq(len, strlen(names[i].bytes));
 		ck_assert_mem_eq(bytes, names[i].bytes, len);
@@ -234,15 +235,11 @@ SUITE_TEST(test_names_of_no_segment, 10)
 		     {1, "%"},	    {1, ".a"},	    {1, "%6Da"}, {1, "%=moc.a"},
 		     {2, "012"},    {2, "x"},	    {2, "%31"},	 {2, "%=00000012"},
 		     {2, "%=%31x"}, {2, "%=a%2F%"}, {2, "%="},	 {2, "%"}};
-	const struct names_families families = {name_is_family, NULL};
-	const struct wcs_keys keys = {.delimiter = '#',
-				      .segment_count = 3,
-				      .segments = {{.name = "tenant"}, domain, pad_8}};
 	unsigned char bytes[KEY_MAX + WCS_KEYS_SHOWN_MAX];
 	size_t len;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		ck_assert_msg(wcs_keys_name_parse(&keys, cases[i].segment, &families,
+		ck_assert_msg(wcs_keys_name_parse(&three, cases[i].segment, &families,
 						  suite_text(cases[i].name), bytes, &len,
 						  NULL) == -EINVAL,
 			      "%s", cases[i].name);

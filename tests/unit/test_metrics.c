@@ -43,6 +43,8 @@ static void expect_text(char *text, const char *const *lines)
 	free(text);
 }
 
+#define EXPECT_TEXT(text, ...) expect_text(text, (const char *const[]){__VA_ARGS__, NULL})
+
 /* The same of the text of metrics, which are freed. */
 static void expect_metrics(struct metrics *metrics, const char *const *lines)
 {
@@ -55,24 +57,13 @@ static void expect_metrics(struct metrics *metrics, const char *const *lines)
 	expect_text(text, lines);
 	metrics_free(metrics);
 }
+#define EXPECT_METRICS(metrics, ...)                                                               \
+	expect_metrics(metrics, (const char *const[]){__VA_ARGS__, NULL})
 
 /* ---- Tests ------------------------------------------------------------------------------- */
 
 SUITE_TEST(test_requests, 10)
 {
-	static const char *const lines[] = {
-		"rowfs_requests_total{operation=\"lookup\"} 2",
-		"rowfs_requests_total{operation=\"getattr\"} 1",
-		"rowfs_requests_total{operation=\"forget\"} 1",
-		"rowfs_requests_total{operation=\"other\"} 1",
-		"rowfs_request_errors_total{operation=\"lookup\",error=\"ENOENT\"} 1",
-		"rowfs_request_errors_total{operation=\"getattr\",error=\"EIO\"} 1",
-		"rowfs_request_errors_total{operation=\"other\",error=\"ENOSYS\"} 1",
-		"rowfs_request_errors_total{operation=\"getattr\",error=\"ENOENT\"} ",
-		"rowfs_request_duration_seconds_count{operation=\"lookup\"} 2",
-		"rowfs_request_duration_seconds_count{operation=\"forget\"} ",
-		NULL,
-	};
 	struct metrics *metrics = metrics_new(NULL);
 
 	receive(metrics, FUSE_LOOKUP, 2);
@@ -85,23 +76,21 @@ SUITE_TEST(test_requests, 10)
 	answer(metrics, 6, -EIO, NULL, 0);
 	answer(metrics, 10, -ENOSYS, NULL, 0);
 	answer(metrics, 0, FUSE_NOTIFY_INVAL_ENTRY, "a notification", 14);
-	expect_metrics(metrics, lines);
+	EXPECT_METRICS(metrics, "rowfs_requests_total{operation=\"lookup\"} 2",
+		       "rowfs_requests_total{operation=\"getattr\"} 1",
+		       "rowfs_requests_total{operation=\"forget\"} 1",
+		       "rowfs_requests_total{operation=\"other\"} 1",
+		       "rowfs_request_errors_total{operation=\"lookup\",error=\"ENOENT\"} 1",
+		       "rowfs_request_errors_total{operation=\"getattr\",error=\"EIO\"} 1",
+		       "rowfs_request_errors_total{operation=\"other\",error=\"ENOSYS\"} 1",
+		       "rowfs_request_errors_total{operation=\"getattr\",error=\"ENOENT\"} ",
+		       "rowfs_request_duration_seconds_count{operation=\"lookup\"} 2",
+		       "rowfs_request_duration_seconds_count{operation=\"forget\"} ");
 }
 
 SUITE_TEST(test_durations, 10)
 {
 #define BUCKET(le) "rowfs_request_duration_seconds_bucket{operation=\"open\",le=\"" le "\"}"
-	static const char *const lines[] = {
-		BUCKET("0.00001") " 2",
-		BUCKET("0.000025") " 3",
-		BUCKET("0.5") " 3",
-		BUCKET("1") " 4",
-		BUCKET("10") " 4",
-		BUCKET("+Inf") " 5",
-		"rowfs_request_duration_seconds_sum{operation=\"open\"} 61.000020000",
-		"rowfs_request_duration_seconds_count{operation=\"open\"} 5",
-		NULL,
-	};
 	struct metrics *metrics = metrics_new(NULL);
 
 	metrics_request(metrics, FUSE_OPEN, 0, 0);
@@ -109,17 +98,15 @@ SUITE_TEST(test_durations, 10)
 	metrics_request(metrics, FUSE_OPEN, 0, 10001);
 	metrics_request(metrics, FUSE_OPEN, 0, 999999999);
 	metrics_request(metrics, FUSE_OPEN, 0, 60000000000);
-	expect_metrics(metrics, lines);
+	EXPECT_METRICS(metrics, BUCKET("0.00001") " 2", BUCKET("0.000025") " 3", BUCKET("0.5") " 3",
+		       BUCKET("1") " 4", BUCKET("10") " 4", BUCKET("+Inf") " 5",
+		       "rowfs_request_duration_seconds_sum{operation=\"open\"} 61.000020000",
+		       "rowfs_request_duration_seconds_count{operation=\"open\"} 5");
 }
 
 /* From reading to answering, also when others came between. */
 SUITE_TEST(test_time_of_an_answer, 10)
 {
-	static const char *const lines[] = {
-		"rowfs_request_duration_seconds_bucket{operation=\"setlkw\",le=\"0.025\"} 0",
-		"rowfs_request_duration_seconds_bucket{operation=\"setlkw\",le=\"+Inf\"} 1",
-		NULL,
-	};
 	struct metrics *metrics = metrics_new(NULL);
 
 	receive(metrics, FUSE_SETLKW, 2);
@@ -127,16 +114,13 @@ SUITE_TEST(test_time_of_an_answer, 10)
 	receive(metrics, FUSE_LOOKUP, 4);
 	answer(metrics, 4, 0, NULL, 0);
 	answer(metrics, 2, 0, NULL, 0);
-	expect_metrics(metrics, lines);
+	EXPECT_METRICS(metrics,
+		       "rowfs_request_duration_seconds_bucket{operation=\"setlkw\",le=\"0.025\"} 0",
+		       "rowfs_request_duration_seconds_bucket{operation=\"setlkw\",le=\"+Inf\"} 1");
 }
 
 SUITE_TEST(test_bytes, 10)
 {
-	static const char *const lines[] = {
-		"rowfs_read_bytes_total 5",
-		"rowfs_written_bytes_total 100000",
-		NULL,
-	};
 	struct fuse_write_out written = {.size = 100000};
 	struct metrics *metrics = metrics_new(NULL);
 
@@ -150,7 +134,7 @@ SUITE_TEST(test_bytes, 10)
 	answer(metrics, 6, 0, &written, sizeof(written));
 	answer(metrics, 8, -ENOSPC, NULL, 0);
 	answer(metrics, 10, 0, "a listing", 9);
-	expect_metrics(metrics, lines);
+	EXPECT_METRICS(metrics, "rowfs_read_bytes_total 5", "rowfs_written_bytes_total 100000");
 }
 
 struct note {
@@ -205,11 +189,6 @@ SUITE_TEST(test_notes_wait, 10)
 /* A message that cannot be understood, or comes twice, does no harm. */
 SUITE_TEST(test_odd_messages, 10)
 {
-	static const char *const lines[] = {
-		"rowfs_requests_total{operation=\"getattr\"} 100000",
-		"rowfs_request_errors_total{operation=\"other\",error=\"other\"} 1",
-		NULL,
-	};
 	struct metrics *metrics = metrics_new(NULL);
 
 	answer(metrics, 77, 0, NULL, 0);
@@ -219,34 +198,17 @@ SUITE_TEST(test_odd_messages, 10)
 		receive(metrics, FUSE_GETATTR, 2 * i);
 	for (uint64_t i = 1; i <= 100000; i++)
 		answer(metrics, 2 * i, 0, NULL, 0);
-	expect_metrics(metrics, lines);
+	EXPECT_METRICS(metrics, "rowfs_requests_total{operation=\"getattr\"} 100000",
+		       "rowfs_request_errors_total{operation=\"other\",error=\"other\"} 1");
 }
 
 SUITE_TEST(test_empty, 10)
 {
-	static const char *const lines[] = {
-		"rowfs_read_bytes_total 0",
-		NULL,
-	};
-
-	expect_metrics(metrics_new(NULL), lines);
+	EXPECT_METRICS(metrics_new(NULL), "rowfs_read_bytes_total 0");
 }
 
 SUITE_TEST(test_now, 10)
 {
-	static const char *const lines[] = {
-		("rowfs_info{version=\"1.2 "
-		 "\\\"a\\\\b\\\"\\nc\",engine=\"leveldb\",libfuse=\"3.14\"} 1"),
-		"rowfs_mounted_timestamp_seconds 1700000000.000042",
-		"# HELP rowfs_inodes Inodes.",
-		"# TYPE rowfs_inodes gauge",
-		"rowfs_inodes 11",
-		"# TYPE rowfs_errors_total counter",
-		"rowfs_errors_total 18446744073709551615",
-		"rowfs_store_files{level=\"1\"} 3",
-		"rowfs_store_bytes{level=\"1\"} 4",
-		NULL,
-	};
 	static const struct metric all[] = {{"rowfs_inodes", 11, "Inodes."},
 					    {"rowfs_errors_total", UINT64_MAX, "Errors."}};
 	const struct wcs_stats store = {.level_count = 2, .levels = {{1, 2}, {3, 4}}};
@@ -263,5 +225,11 @@ SUITE_TEST(test_now, 10)
 
 	metrics_print_now(&now, to);
 	fclose(to);
-	expect_text(text, lines);
+	EXPECT_TEXT(text,
+		    ("rowfs_info{version=\"1.2 "
+		     "\\\"a\\\\b\\\"\\nc\",engine=\"leveldb\",libfuse=\"3.14\"} 1"),
+		    "rowfs_mounted_timestamp_seconds 1700000000.000042",
+		    "# HELP rowfs_inodes Inodes.", "# TYPE rowfs_inodes gauge", "rowfs_inodes 11",
+		    "# TYPE rowfs_errors_total counter", "rowfs_errors_total 18446744073709551615",
+		    "rowfs_store_files{level=\"1\"} 3", "rowfs_store_bytes{level=\"1\"} 4");
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Histories and times as names. tests/e2e/test_tree.sh has the spelling of bytes, and that only
- * this spelling resolves; fuzz_names.c has random names. */
+ * this spelling resolves; fuzz_names.c has random names; test_keys.c has times
+ * with decimals. */
 #include "lib/times.h"
 #include "tests/unit/model.h"
 #include "tests/unit/suite.h"
@@ -101,28 +102,5 @@ SUITE_TEST(times, 120)
 		CHECK_FAST(times_parse(text, len, &ts) == 0 && ts == (int64_t)second * 1000000);
 		CHECK_FAST(times_format(ts + 999999, 0, formatted) == len &&
 			   memcmp(formatted, text, len) == 0);
-	}
-}
-
-SUITE_TEST(test_times_are_formatted, 10)
-{
-	static const struct {
-		int64_t us;
-		unsigned int decimals;
-		const char *text;
-	} cases[] = {
-		{0, 6, "1970-01-01T00:00:00.000000Z"},
-		{1, 6, "1970-01-01T00:00:00.000001Z"},
-		{1999, 3, "1970-01-01T00:00:00.001Z"},
-		{1700000000123456, 6, "2023-11-14T22:13:20.123456Z"},
-		{1700000000123456, 3, "2023-11-14T22:13:20.123Z"},
-		{1700000000123456, 0, "2023-11-14T22:13:20Z"},
-		{TIMES_LAST, 6, "9999-12-31T23:59:59.999999Z"},
-	};
-	char text[TIMES_MAX + 1];
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		text[times_format(cases[i].us, cases[i].decimals, text)] = '\0';
-		ck_assert_str_eq(text, cases[i].text);
 	}
 }

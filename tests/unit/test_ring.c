@@ -225,14 +225,14 @@ static void *read_lines(void *arg)
 	return NULL;
 }
 
-/* max: of the ring, with room for all lines, or for few. */
-static void run_threads(uint64_t max)
+/* With room for all lines, and for few. */
+SUITE_LOOP(test_threads, 2, 120)
 {
 	static char topics[WRITERS];
 	pthread_t writers[WRITERS], readers[READERS];
 
 	memset(&run, 0, sizeof(run));
-	run.ring = ring_new(max);
+	run.ring = ring_new(_i == 0 ? (uint64_t)1 << 30 : 1 << 16);
 	for (int i = 0; i < READERS; i++)
 		ck_assert_int_eq(pthread_create(&readers[i], NULL, read_lines,
 						i < WRITERS ? &topics[i] : NULL),
@@ -245,14 +245,4 @@ static void run_threads(uint64_t max)
 	for (int i = 0; i < READERS; i++)
 		pthread_join(readers[i], NULL);
 	ring_free(run.ring);
-}
-
-SUITE_TEST(test_threads, 120)
-{
-	run_threads((uint64_t)1 << 30);
-}
-
-SUITE_TEST(test_threads_lose, 120)
-{
-	run_threads(1 << 16);
 }

@@ -4,15 +4,21 @@
 
 #include "tests/unit/suite.h"
 
+static void expect_counted(const struct wcs_count *count, uint64_t rows, uint64_t cells,
+			   uint64_t bytes)
+{
+	ck_assert_uint_eq(count->rows, rows);
+	ck_assert_uint_eq(count->cells, cells);
+	ck_assert_uint_eq(count->bytes, bytes);
+}
+
 static void expect_count(struct wcs_table *table, const struct wcs_slice *key, uint64_t rows,
 			 uint64_t cells, uint64_t bytes)
 {
 	struct wcs_count count = {.rows = 99};
 
-	ck_assert_int_eq(wcs_rows_count(table, key, NULL, &count), 0);
-	ck_assert_uint_eq(count.rows, rows);
-	ck_assert_uint_eq(count.cells, cells);
-	ck_assert_uint_eq(count.bytes, bytes);
+	SUITE_OK(wcs_rows_count(table, key, NULL, &count));
+	expect_counted(&count, rows, cells, bytes);
 }
 
 static void drop_fill(struct suite *s)
@@ -29,47 +35,41 @@ static void drop_fill(struct suite *s)
 	suite_set(s->table, "ab", "f", "q", 1, "another");
 }
 
+#define A_ROWS "a/f/q@2=22 a/f/q@1=1 a/f/r@1=333 "
+#define A_HASH "a#/a/@1=4 "
+#define A_REST "a#b/f/q@1=5 a#b#c/f/q@1=6 "
+#define OTHERS "a$/f/q@1=behind ab/f/q@1=another "
+
 SUITE_CONTRACT("store.h, Writing: wcs_rows_drop")
-/* The row and those below it; keys that only begin alike stay, also those between. */
+/* A drop takes a row and those below it; keys that only begin alike stay, also those between. No
+ * row has the empty key, but rows are below it. */
 SUITE_STORES(test_drop, 10)
 {
-	struct wcs_slice key = SUITE_BYTES("a");
+	static const struct {
+		const char *key; /* NULL: of all */
+		uint64_t rows, cells, bytes;
+		const char *left;
+	} cases[] = {
+		{"a", 4, 6, 9, "#x/f/q@1=0 a!b/f/q@1=between " OTHERS},
+		{"a#b#c", 1, 1, 1,
+		 "#x/f/q@1=0 " A_ROWS "a!b/f/q@1=between " A_HASH "a#b/f/q@1=5 " OTHERS},
+		{"a#c", 0, 0, 0, "#x/f/q@1=0 " A_ROWS "a!b/f/q@1=between " A_HASH A_REST OTHERS},
+		{"", 1, 1, 1, A_ROWS "a!b/f/q@1=between " A_HASH A_REST OTHERS},
+		{NULL, 8, 10, 30, ""},
+	};
 
-	drop_fill(s);
-	expect_count(s->table, &key, 4, 6, 9);
-	SUITE_OK(wcs_rows_drop(s->table, &key));
-	suite_expect(s->table, "#x/f/q@1=0 a!b/f/q@1=between a$/f/q@1=behind ab/f/q@1=another ");
-	expect_count(s->table, &key, 0, 0, 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct wcs_slice bytes = suite_text(cases[i].key != NULL ? cases[i].key : "");
+		const struct wcs_slice *key = cases[i].key != NULL ? &bytes : NULL;
+
+		drop_fill(s);
+		expect_count(s->table, key, cases[i].rows, cases[i].cells, cases[i].bytes);
+		SUITE_OK(wcs_rows_drop(s->table, key));
+		suite_expect(s->table, cases[i].left);
+		expect_count(s->table, key, 0, 0, 0);
+	}
 	suite_set(s->table, "a#b", "f", "q", 1, "again");
-	expect_count(s->table, &key, 1, 1, 5);
-	expect_count(s->table, NULL, 5, 5, 26);
-	SUITE_OK(wcs_rows_drop(s->table, NULL));
-	suite_expect(s->table, "");
-}
-
-SUITE_STORES(test_drop_of_a_leaf_and_of_none, 10)
-{
-	struct wcs_slice leaf = SUITE_BYTES("a#b#c"), none = SUITE_BYTES("a#c");
-
-	drop_fill(s);
-	expect_count(s->table, NULL, 8, 10, 30);
-	SUITE_OK(wcs_rows_drop(s->table, &none));
-	expect_count(s->table, NULL, 8, 10, 30);
-	SUITE_OK(wcs_rows_drop(s->table, &leaf));
-	expect_count(s->table, NULL, 7, 9, 29);
-	suite_expect_value(s->table, "a#b#c", "f", "q", 1, "-");
-}
-
-/* No row has the empty key, but rows are below it. */
-SUITE_STORES(test_drop_below_the_empty_key, 10)
-{
-	struct wcs_slice empty = {NULL, 0};
-
-	drop_fill(s);
-	expect_count(s->table, &empty, 1, 1, 1);
-	SUITE_OK(wcs_rows_drop(s->table, &empty));
-	expect_count(s->table, NULL, 7, 9, 29);
-	suite_expect_value(s->table, "#x", "f", "q", 1, "-");
+	expect_count(s->table, &SUITE_BYTES("a"), 1, 1, 5);
 }
 
 SUITE_STORES(test_drop_limits, 10)
@@ -125,10 +125,8 @@ static void expect_family(struct wcs_table *table, const char *name, uint64_t ro
 {
 	struct wcs_count count;
 
-	ck_assert_int_eq(wcs_family_count(table, name, &count), 0);
-	ck_assert_uint_eq(count.rows, rows);
-	ck_assert_uint_eq(count.cells, cells);
-	ck_assert_uint_eq(count.bytes, bytes);
+	SUITE_OK(wcs_family_count(table, name, &count));
+	expect_counted(&count, rows, cells, bytes);
 }
 
 SUITE_CONTRACT("store.h, Tables: wcs_family_drop")

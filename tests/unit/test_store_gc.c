@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The collector, on both engines: it deletes hidden cells and leaves alone the others, and no
- * visible cell goes; test_store_threads.c runs it among writers, tests/e2e/test_gc.sh in the
- * background and test_clock.sh beside a clock that jumps. Taking the policies away shows all cells
- * that are still stored.
+ * visible cell goes; test_store_threads.c runs it among writers, tests/e2e/test_gc.sh in a mount.
+ * Taking the policies away shows all cells that are still stored.
  */
 #include "tests/unit/suite.h"
 
