@@ -120,10 +120,11 @@ SCHEMA = {"version": 1, "tables": {
     "times": {"delimiter": "|", "keys": {"segments": [
         {"name": "s", "codec": "time", "unit": "s", "width": 10}, {"name": "ms", "codec": "time", "unit": "ms"},
         {"name": "us", "codec": "time"}, {"name": "rs", "codec": "reverse-time", "unit": "s"},
-        {"name": "rms", "codec": "reverse-time", "unit": "ms"}]}},
+        {"name": "rms", "codec": "reverse-time", "unit": "ms"}, {"name": "us16", "codec": "time", "width": 16},
+        {"name": "ms15", "codec": "time", "unit": "ms", "width": 15}, {"name": "host", "codec": "reverse-domain"}]}},
     "ids": {"delimiter": "\u0001", "keys": {"segments": [
         {"name": "one", "codec": "pad", "width": 1}, {"name": "id", "codec": "reverse"},
-        {"name": "many", "codec": "pad", "width": 19}], "salt": {"buckets": 256, "segments": 1}}},
+        {"name": "many", "codec": "pad", "width": 19}, {"name": "some", "codec": "pad", "width": 5}], "salt": {"buckets": 256, "segments": 1}}},
 }}
 for _table in SCHEMA["tables"].values():
     _table["families"] = {family: {} for family in FAMILIES}

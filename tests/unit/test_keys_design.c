@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Salts of keys, and the limits of designs, against a second reading of the contract. */
-#include "tests/unit/model.h"
 #include "tests/unit/suite.h"
 
 #include "store/keys/keys.h"
@@ -94,6 +93,7 @@ static const struct {
 	{2, "a#b", 3, "a#b\0\0", 5, NULL},
 };
 
+/* fuzz_keys.c checks that a range which has a bucket has no key of another. */
 SUITE_TEST(test_bucket_of_a_range, 10)
 {
 	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
@@ -107,35 +107,6 @@ SUITE_TEST(test_bucket_of_a_range, 10)
 				      (key ? (int)model_bucket(key, strlen(key), 256) : -1),
 			      "range %zu", i);
 	}
-}
-
-/* A range that has a bucket has no key of another. */
-SUITE_TEST(test_ranges_of_one_bucket, 20)
-{
-	static const char bytes[] = {'a', '!', '#', '$', '\0'};
-	uint64_t state = 3;
-	size_t found = 0;
-
-	for (int round = 0; round < 1000000; round++) {
-		struct wcs_keys keys = {.delimiter = '#',
-					.buckets = 256,
-					.salt_segments = suite_random(&state) % 3};
-		char text[3][6];
-		struct wcs_slice key[3];
-		int bucket;
-
-		for (size_t i = 0; i < 3; i++) {
-			key[i] = (struct wcs_slice){text[i], suite_random(&state) % 6};
-			for (size_t k = 0; k < key[i].len; k++)
-				text[i][k] = bytes[suite_random(&state) % sizeof(bytes)];
-		}
-		if (wcs_slice_compare(key[0], key[1]) > 0 || wcs_slice_compare(key[1], key[2]) >= 0)
-			continue;
-		bucket = wcs_keys_range_bucket(&keys, &(struct wcs_range){key[0], key[2]});
-		found += bucket >= 0;
-		CHECK_FAST(bucket < 0 || (unsigned int)bucket == wcs_keys_bucket(&keys, key[1]));
-	}
-	ck_assert_uint_gt(found, 1000);
 }
 
 /* ---- Designs ----------------------------------------------------------------------------- */
