@@ -107,7 +107,7 @@ static char *escape_quoted(char *to, const unsigned char *from, size_t len)
 	return stpcpy(to, "''");
 }
 
-static char *escape_word(const char *word)
+char *escape_word(const char *word)
 {
 	char *escaped = malloc(10 * strlen(word) + 3), *to = escaped;
 	const unsigned char *from = (const unsigned char *)word;

@@ -23,12 +23,13 @@ struct json_t;
 int escape_json_put(FILE *to, struct json_t *value, size_t flags);
 
 /*
- * The path as a shell takes it: as it is if it has letters, digits and %+,-./:@_ alone, else in
+ * The word as a shell takes it: as it is if it has letters, digits and %+,-./:@_ alone, else in
  * single quotes. Bytes that are not UTF-8 and hostile characters become $'\ooo', which bash, ksh
- * and zsh read back, and which harms in no shell: the result is printable. One that begins with '-'
- * gets
- * "./" before it, so that no program takes it for an option.
+ * and zsh read back, and which harms in no shell: the result is printable.
  */
+char *escape_word(const char *word);
+/* As escape_word, of a path: one that begins with '-' gets "./" before it, so that no program takes
+ * it for an option. */
 char *escape_path(const char *path);
 
 #endif

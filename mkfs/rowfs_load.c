@@ -62,6 +62,8 @@ static const struct program program = {
 };
 
 struct load {
+	char **argv; /* argc arguments: the options, and the store or directory */
+	int argc;
 	const char *path;   /* the store or directory, as given */
 	const char *source; /* the input, as messages name it */
 	int fd;
@@ -129,6 +131,52 @@ static void load_catch_signals(void)
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
 		if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
 			sigaction(signals[i], &action, NULL);
+}
+
+/* Prints a space and the word, which it frees. Returns false if word is NULL. */
+static bool load_put_word(FILE *out, char *word)
+{
+	fprintf(out, " %s", word ? word : "");
+	free(word);
+	return word != NULL;
+}
+
+/* Prints a command that loads the rest; false: no memory. header: the number of header lines. */
+static bool load_put_rest(const struct load *load, uint64_t line, uint64_t header, FILE *out)
+{
+	bool named = load->file && strncmp(load->source, "/dev/", 5) != 0, memory = true;
+	const char *name = named ? load->source : "FILE", *table = load->sink->table;
+
+	fputs("interrupted; go on with (", out);
+	if (header > 0) {
+		fprintf(out, "head -n %" PRIu64, header);
+		memory = load_put_word(out, escape_path(name));
+		fputs("; ", out);
+	} else if (table[0]) {
+		fprintf(out, "echo '{\"table\":\"%s\"}'; ", table);
+	}
+	fprintf(out, "tail -n +%" PRIu64, line);
+	memory = load_put_word(out, escape_path(name)) && memory;
+	fputs(") | rowfs-load", out);
+	for (int i = 1; i + 1 < load->argc; i++)
+		memory = load_put_word(out, escape_word(load->argv[i])) && memory;
+	return load_put_word(out, escape_path(load->path)) && memory;
+}
+
+/* Prints how to load the rest. line: the first that is not applied; header: the number of header
+ * lines, 0: none. */
+static int load_interrupted(const struct load *load, uint64_t line, uint64_t header)
+{
+	char *why = NULL;
+	size_t len;
+	FILE *out = open_memstream(&why, &len);
+	bool memory = out && load_put_rest(load, line, header, out);
+	int exit_code;
+
+	memory = out && fclose(out) == 0 && memory;
+	exit_code = load_fail_at(load, line, 0, memory ? why : "interrupted");
+	free(why);
+	return exit_code;
 }
 
 /* ---- Lines and rows that wait ------------------------------------------------------------ */
@@ -210,7 +258,7 @@ static int load_lines(struct load *load)
 	if (load->exit_code || load_finish(load))
 		return load->exit_code;
 	if (load_signal)
-		return load_fail_at(load, load->sink->lines + 1, 0, "interrupted");
+		return load_interrupted(load, load->sink->lines + 1, 0);
 	if (more == -EFBIG)
 		return load_too_long(load);
 	if (more < 0)
@@ -397,8 +445,9 @@ static int load_csv(struct load *load)
 		load->exit_code = load_csv_fail(load, &rows);
 	else if (!rc && !load_finish(load)) {
 		if (load_signal)
-			load->exit_code = load_fail_at(
-				load, rows.body ? csv_next(&rows.csv).line : 1, 0, "interrupted");
+			load->exit_code =
+				load_interrupted(load, rows.body ? csv_next(&rows.csv).line : 1,
+						 rows.body ? rows.body - 1 : 0);
 		else if (got < 0)
 			load->exit_code = load_fail_at(load, rows.csv.place.line, 0,
 						       error == EILSEQ ? why : strerror(error));
@@ -547,6 +596,8 @@ int main(int argc, char **argv)
 		return program_misuse(&program, "only one --csv or --tsv");
 	load.csv.separator = load.table ? ',' : tsv ? '\t' : 0;
 	load.table = tsv ? tsv : load.table;
+	load.argv = argv;
+	load.argc = optind + 1;
 	exit_code = load_all(&load, argv + optind, argc - optind);
 	if (load_signal && exit_code) { /* a shell expects a program that a signal ended */
 		signal(load_signal, SIG_DFL);

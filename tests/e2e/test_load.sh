@@ -546,14 +546,15 @@ check_eq "the same with a mount" "rowfs-load: 1 row, 1 cell, N s" "$(sed 's/[0-9
 unmount_store m
 
 # interrupted SIGNAL STATUS HEADER OPTION… <LINES: one that is interrupted while it waits for the rest of 3,000
-# lines says from which line to go on.
+# lines says from which line to go on, and how, also if its name is one that a shell or head would obey.
+bait="-a '\$(touch pwn);b"
 interrupted() {
 	local signal=$1 status=0 header=$3 name="$1: ${4:-json}" line
 	cat >whole
 	fresh
-	mkfifo lines.fifo
-	env --default-signal="$signal" "$load" "${@:4}" s lines.fifo 2>err &
-	exec 9>lines.fifo
+	mkfifo -- "$bait"
+	env --default-signal="$signal" "$load" "${@:4}" s -- "$bait" 2>err &
+	exec 9>"./$bait"
 	head -n 2500 whole >&9
 	within eval "((0x\$(sed -n 's/^SigCgt:.//p' /proc/$!/status) >> ($(kill -l "$signal") - 1) & 1))" ||
 		not_ok "$name is met by a program that takes signals" "it takes none"
@@ -563,12 +564,14 @@ interrupted() {
 	kill -s "$signal" $!
 	wait $! || status=$?
 	exec 9>&-
-	mv whole lines.fifo
+	mv whole "./$bait"
 	check_eq "$name ends it as that signal does" "$2" "$status"
-	line=$(sed -nE 's/^rowfs-load: lines.fifo:([0-9]+): interrupted \([0-9]+ lines applied before it\)/\1/p' err)
+	line=$(sed -nE 's/^rowfs-load: -a .*:([0-9]+): interrupted; go on with \(.*\) \| rowfs-load .*s \([0-9]+ lines applied before it\)/\1/p' err)
 	check_eq "the lines before that are applied" $((line - header - 1)) "$("$BUILD/rowfs-dump" s t | grep -c '"key"')"
-	check "the rest can be loaded behind the header" "$load" "${@:4}" s <(head -n "$header" lines.fifo && tail -n +"$line" lines.fifo)
-	rm lines.fifo
+	check "the rest can be loaded as it says" env PATH="$BUILD:$PATH" \
+		bash -c "$(sed -E 's/.* go on with (.*) \([0-9]+ lines.*/\1/' err)"
+	check "and nothing else runs" [ ! -e pwn ]
+	rm "./$bait"
 	check_eq "then all are there, each once" 3000 "$("$BUILD/rowfs-dump" s t | grep -o '"value":' | wc -l)"
 }
 interrupted INT 130 1 < <(lines "$T"; for i in {1..3000}; do row "k$i" "$i"; echo; done)
