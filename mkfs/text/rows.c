@@ -103,31 +103,23 @@ int rows_fail(const struct rows *rows, const char *why)
 
 /* ---- Streams ----------------------------------------------------------------------------- */
 
-/* Opens the directory at a path of any length below an open one, which it closes. Returns a
- * negative errno on failure. */
+/* Opens the directory at a path of any length below an open one, which it closes. path is freed;
+ * NULL: there is no memory. Returns a negative errno on failure. */
 static int rows_descend(int fd, char *path)
 {
-	char *rest = NULL;
+	char *rest = path, *name;
 
-	for (char *name = strtok_r(path, "/", &rest); name && fd >= 0;
-	     name = strtok_r(NULL, "/", &rest)) {
+	if (!path) {
+		close(fd);
+		return -ENOMEM;
+	}
+	while (fd >= 0 && (name = strtok_r(rest, "/", &rest))) {
 		int next = openat(fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		int rc = errno;
 
 		close(fd);
 		fd = next < 0 ? -rc : next;
 	}
-	return fd;
-}
-
-/* The same; path is freed, NULL: there is no memory. */
-static int rows_descend_free(int fd, char *path)
-{
-	if (!path) {
-		close(fd);
-		return -ENOMEM;
-	}
-	fd = rows_descend(fd, path);
 	free(path);
 	return fd;
 }
@@ -135,12 +127,11 @@ static int rows_descend_free(int fd, char *path)
 /* The directory of the table. */
 static int rows_directory(struct rows *rows, const struct wcs_table_schema *table)
 {
-	char name[WCS_TABLE_NAME_MAX + 1];
 	int fd = open(rows->mounted.directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0)
 		return -errno;
-	return rows->mounted.table[0] ? fd : rows_descend(fd, strcpy(name, table->name));
+	return rows->mounted.table[0] ? fd : rows_descend(fd, strdup(table->name));
 }
 
 /* Prints the remark on a view, if there is one; the mount has it in its errors. */
@@ -204,7 +195,7 @@ static int rows_open_views(struct rows *rows, const struct wcs_table_schema *tab
 	if (exit_code != PROGRAM_OK) {
 		close(*directory);
 	} else {
-		*directory = rows_descend_free(*directory, strdup(rows->views));
+		*directory = rows_descend(*directory, strdup(rows->views));
 		if (*directory == -ENOENT && !rows->mounted.below && strchr(path, '/'))
 			exit_code = key_of_path(rows->program, path, table, &key);
 		else if (*directory < 0)
@@ -270,7 +261,7 @@ int rows_start(struct rows *rows, const struct wcs_table_schema *table, const st
 			return exit_code;
 	}
 	if (directory >= 0 && key)
-		directory = rows_descend_free(directory, key_path(*key, table));
+		directory = rows_descend(directory, key_path(*key, table));
 	if (directory == -ENOENT && key)
 		return PROGRAM_OK; /* no such row, and none below it */
 	if (directory < 0)
