@@ -48,8 +48,15 @@ mkdir "$m/kept"
 remount
 lists "tables outlive the mount" "$m" kept t
 rmdir "$m/kept"
-check "a table may be made again" mkdir "$m/gone"
-rmdir "$m/gone"
+for value in 1 2; do
+	check "a table may be made again" mkdir -p "$m/gone/.families/f" "$m/gone/r/f"
+	check_eq "and has nothing of the one before" "" "$(cat "$m/gone/.rows")"
+	put "$m/gone/r/f/q" "$value"
+	remount
+	check_eq "its rows outlive the mount" "$value" "$(cat "$m/gone/r/f/q")"
+	rm -r "$m/gone/r"
+	rmdir "$m/gone/.families/f" "$m/gone"
+done
 
 # ---- Prefixes and families -------------------------------------------------------------------
 
