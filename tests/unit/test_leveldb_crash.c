@@ -4,8 +4,6 @@
 
 #include <signal.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 /* ---- After a crash ----------------------------------------------------------------------- */
 
@@ -154,23 +152,6 @@ ENGINE_TEST(test_latch_after_a_failed_write, 60)
 }
 
 /* ---- Opening ----------------------------------------------------------------------------- */
-
-SUITE_TEST(test_in_use, 60)
-{
-	struct engine engine, second;
-	int status = 0;
-	pid_t child;
-
-	engine_open(&engine);
-	second = engine;
-	child = fork(); /* in one process the lock of the store's directory excludes a second open
-			 */
-	if (child == 0)
-		_exit(engine_try_open(&second) == -EBUSY ? 0 : 1);
-	ck_assert_int_eq(waitpid(child, &status, 0), child);
-	ck_assert_int_eq(status, 0);
-	engine_close(&engine);
-}
 
 SUITE_TEST(test_create_refuses_what_is_there, 60)
 {
