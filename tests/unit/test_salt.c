@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Salted tables: their stored keys, the engine's seeks that reads cost, and scans of large rows
- * beside those of a plain table.
+ * Salted tables: rows without their salt, the engine's seeks that reads cost, and scans of large
+ * rows beside those of a plain table.
  */
 #include "store/backend.h"
 #include "store/chain/chain.h"
@@ -40,48 +40,6 @@ static struct wcs_chain *raw_chain(struct wcs_table *table)
 
 	SUITE_OK(wcs_chain_add(table, NULL, &step, &chain, NULL));
 	return chain;
-}
-
-static int compare_texts(const void *a, const void *b)
-{
-	return strcmp(a, b);
-}
-
-SUITE_CONTRACT("contract-2, 10: the stored key is two digits, the delimiter, and the key")
-SUITE_LOOP(test_stored_keys, 4, 30)
-{
-	static const unsigned int buckets[] = {2, 16, 16, 256}, salted[] = {0, 1, 2, 1};
-	char expected[KEYS][32];
-	struct wcs_filter filter = {.each = WCS_EACH_ROW};
-	struct wcs_scan *scan;
-	struct wcs_cell cell;
-	struct wcs_value *value;
-	struct wcs_count count;
-	struct suite s;
-
-	suite_open(&s, SUITE_LEVELDB);
-	suite_salt(&s, buckets[_i], salted[_i]);
-	for (int i = 0; i < KEYS; i++) {
-		suite_set(s.table, keys[i], "f", "q", 1, keys[i]);
-		salt_expected(keys[i], buckets[_i], salted[_i], expected[i]);
-		SUITE_OK(wcs_value_open_stored(s.table, suite_text(expected[i]), "f",
-					       suite_text("q"), 1, &value));
-		wcs_value_close(value);
-	}
-	qsort(expected, KEYS, sizeof(expected[0]), compare_texts);
-	filter.chain = raw_chain(s.table);
-	ck_assert(wcs_chain_raw(filter.chain) && !wcs_chain_raw(NULL));
-	SUITE_OK(wcs_scan_open(s.table, &suite_all, 1, &filter, &scan));
-	for (int i = 0; i < KEYS; i++) {
-		ck_assert_int_eq(wcs_scan_next(scan, &cell), 1);
-		ck_assert_int_eq(wcs_slice_compare(cell.row, suite_text(expected[i])), 0);
-	}
-	ck_assert_int_eq(wcs_scan_next(scan, &cell), 0);
-	wcs_scan_close(scan);
-	SUITE_OK(wcs_rows_count(s.table, NULL, filter.chain, &count));
-	ck_assert_uint_eq(count.rows, KEYS);
-	wcs_chain_free(filter.chain);
-	suite_close(&s);
 }
 
 /* Writes a row by its stored key, as another client would. */
