@@ -7,8 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 
 new_mount '{"version":1,"tables":{"t":{"families":{"f":{},"g":{},".h":{},"n":{"type":"intsum"}}},
-	"u":{"families":{"f":{"gc":"maxversions=1"}}},"slow":{"families":{"f":{}}},"salted":{"keys":{"salt":{"buckets":16,"segments":1}},
-	"families":{"f":{},"g":{},".h":{},"n":{"type":"intsum"}}},"gone":{"families":{"f":{}}},"split":{"families":{"f":{}}}}}'
+	"u":{"families":{"f":{"gc":"maxversions=1"}}},"slow":{"families":{"f":{}}},"gone":{"families":{"f":{}}},"split":{"families":{"f":{}}}}}'
 t=$m/t families=f,g,.h,n
 
 views() {
@@ -397,14 +396,5 @@ remount -o table=t
 check_eq "the table is the root" "$want" "$(cat "$m/z/.newest/1/.rows")"
 check_eq "a view of the root" z#1 "$(cat "$m/.from/z#/.first/1/.keys")"
 fail_with "which is read-only" - 'Read-only file system' mkdir "$m/.newest/1/new"
-
-# ---- A salt changes no view ------------------------------------------------------------------
-
-remount
-cat "$TMP/in" >"$m/salted/.rows"
-cat "$m/salted/.rows" >"$TMP/rows"
-chains=$(rounds 300 1000)
-check_eq "random chains of a salted table" "$chains chains, 0 differ" \
-	"$(views random "$m/salted" "$TMP/rows" $families 2 "$chains")"
 
 finish
