@@ -114,8 +114,11 @@ struct child *chunk_skip(bool descends, struct wcs_slice text, const struct chun
 
 	if (of->segment.len <= len || descends || is_raw(shared))
 		return NULL;
-	/* An ASCII byte is always a unit of its own. Another byte may complete a character, and so
-	 * change the spelling of the bytes before it. */
+	/* An ASCII byte is always a unit of its own, but for an @ that ends a name, which is
+	 * escaped. Another byte may complete a character, and so change the spelling of the bytes
+	 * before it. */
+	if (of->segment.len == len + 1)
+		return NULL;
 	if (away || room_left(shared.data, shared.len) > 0 || stem[len - 1] >= 0x80) {
 		stem[len] = ((const unsigned char *)of->segment.data)[len];
 		if (stem[len++] >= 0x80)

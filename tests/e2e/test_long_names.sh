@@ -228,6 +228,10 @@ y=$(printf 'e%.0s' {1..229})
 mkdir "$m/t/$y%" "$m/t/${y}f%" # a unit of three bytes does not fit behind the first one
 check_eq "a chunk and a longer one that begins alike are both listed" "$y%"$'\n'"${y}f%" "$(entries "$m/t" | grep ^eee)"
 check "rm -r finds both" bash -c 'cd "$0" && rm -r eee*%' "$m/t"
+# An @ that ends a name is escaped, so it is behind the chunk; before another byte it is the chunk's last.
+printf '{"key":"at","families":{"f":{"%s@":"1","%s@c":"2"}}}\n' "$y" "$y" >"$m/t/.rows"
+check_eq "chunks with and without an @ at their end" "$y%/%40"$'\n'"$y@%/c" "$(cd "$m/t/at/f" && find . -type f | sed 's,^\./,,' | sort)"
+check "rm -r finds both of them" rm -r "$m/t/at"
 check "rm -r of chunks of a key" rm -r "$m/t/$x%"
 none "takes them" "$m/t/$x%"
 check "rm -r of the longest key" bash -c 'cd "$0" && rm -r %25*' "$m/t"
