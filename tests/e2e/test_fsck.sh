@@ -164,7 +164,7 @@ a value that a mutation seems to be writing | d put $(garbage 1) 0000000004 | $d
 a record of garbage that does not decode | d put $(garbage 999) 05 | key $(garbage 999): a record of garbage is damaged | all
 a part too many of a value that goes | rm TABLES; d "delete $(description 1); put $(extent 1 9) 0102" | $gone & value 1: 1 chunk that no cell has; corrected: taken out | below | edited 's/^..t/["lost-1/'
 two cells with one value | d put $(cell 1 c g copy 9) $big | table t, row c, g:copy at 9: its value is another cell.s, too; corrected: it has its own copy | below | edited '/b#1/{p; s/b#1","f","big",3/c","g","copy",9/}'
-garbage that waits for a mount | d "put $(garbage 778) 0100000002; put $(extent 778 1) 01" | | clean all | [ "\$(head -n 1 first)" = "s: 1 value: deleted values whose space a mount reclaims" ]
+garbage that waits for a mount | d "put $(garbage 778) 0100000002; put $(extent 778 1) 01" | | clean all | grep -qxF "s: 1 value: deleted values whose space a mount reclaims" first
 a drop that was not finished | d put $(drop 3) 0000000101000261236124 | | clean kept=- without="a# | [ "\$(head -n 1 first)" = "s: table t: a drop of rows was not finished; a mount finishes it" ]
 a drop of a table that is gone | d put $(drop 3) 0000000901000261236124 | key $(drop 3): a drop of rows of a table that is gone | all
 a record of a drop that does not decode | d put $(drop 3) 01 | key $(drop 3): the record of a drop is damaged | all
