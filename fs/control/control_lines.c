@@ -18,8 +18,8 @@ struct lines {
 	size_t len, room;
 	int line; /* number of the pending one, from 1 */
 
-	/* Of a document. */
-	bool ended; /* the line has one already */
+	/* Only documents have these. */
+	bool ended; /* the line has a document already */
 	/* The state of the search for its closing brace. */
 	size_t seen;
 	int depth;

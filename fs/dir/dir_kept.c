@@ -23,7 +23,7 @@ enum { RUNS_FIRST = 4, ENDS_FIRST = 64, BYTES_FIRST = 1024 };
 #define POSITIONS ((off_t)1 << 40) /* of one turn */
 #define TURNS	  ((off_t)1 << 23)
 
-/* In front of a child's bytes; not aligned. */
+/* The head of a kept child, before its bytes; it is not aligned. */
 struct dir_kept_head {
 	uint16_t len; /* of the name */
 	unsigned char kind;

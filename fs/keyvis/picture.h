@@ -88,8 +88,8 @@ size_t keyvis_width(const char *text);
 /* The text in at most so many columns, 4 or more: a longer one without its middle, marked "..". The
  * caller frees it; NULL: no memory. */
 char *keyvis_fit(const char *text, size_t width);
-/* The same of each text of a list. A cut lies where it makes none equal to an earlier one, if it
- * can. keyvis_list_free frees them. */
+/* Fits each text of a list, as keyvis_fit. A cut lies where it makes none equal to an earlier one,
+ * if it can. keyvis_list_free frees them. */
 char **keyvis_fit_list(char *const *texts, size_t count, size_t width);
 void keyvis_list_free(char **texts, size_t count);
 /* The length of the first line of a text that is broken at spaces to so many columns. */

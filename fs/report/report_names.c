@@ -177,7 +177,7 @@ struct nearest {
 	char names[160]; /* of all that are as near, with the forms of arguments */
 };
 
-/* Of a short name a single letter may be wrong: .git is not meant to be .at. */
+/* A short name may have a single wrong letter: .git is not meant to be .at. */
 static void dotted_try(const char *name, const struct dotted *candidate, struct nearest *nearest)
 {
 	size_t letters = letters_between(name, candidate->name), used;

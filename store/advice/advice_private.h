@@ -214,7 +214,7 @@ bool rules_traffic(const struct wcs_advice *advice, size_t at, struct advice_fin
 /* ---- tables.c ---- */
 /* Remembers the table that ends, if it is small. -ENOMEM. */
 int tables_add(struct wcs_advice *advice);
-/* Of the group of small tables at that place. */
+/* Fills in the finding about the group of small tables at that place. Returns true. */
 bool rules_tables(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
 
 /* ---- print.c ---- */

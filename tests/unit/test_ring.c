@@ -225,7 +225,7 @@ static void *read_lines(void *arg)
 	return NULL;
 }
 
-/* With room for all lines, and for few. */
+/* Runs twice: the ring has room for all lines, then for few. */
 SUITE_LOOP(test_threads, 2, 120)
 {
 	static char topics[WRITERS];

@@ -80,7 +80,8 @@ static struct space_table **space_find(struct ldb_space *space, uint32_t id)
 	return link;
 }
 
-/* Without memory the bytes count only when the table has others. The caller holds the lock. */
+/* Adds dead bytes of a table; if there is no memory, only to a table that has some. The caller
+ * holds the lock. */
 static void space_add(struct ldb_space *space, uint32_t id, const struct ldb_dead *dead)
 {
 	struct space_table **link = space_find(space, id), *table = *link;

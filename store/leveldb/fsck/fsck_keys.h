@@ -171,9 +171,9 @@ int ldb_fsck_tables_start(struct ldb_fsck *f);
 /* Judges a description, counter or note. */
 int ldb_fsck_tables_one(struct ldb_fsck *f, struct wcs_slice key, struct wcs_slice value,
 			struct ldb_verdict *verdict);
-/* After all of these: tables that only the copy has. */
+/* Judges the tables that only the copy of the descriptions has; called behind all descriptions. */
 int ldb_fsck_tables_end(struct ldb_fsck *f);
-/* After all entries: checks the counters, and writes them and the descriptions. */
+/* Checks the counters, and writes them and the descriptions; called behind all entries. */
 int ldb_fsck_tables_write(struct ldb_fsck *f);
 void ldb_fsck_tables_free(struct ldb_fsck *f);
 /* The id with which it is written: another one, where its own leaves no room. Called once all
