@@ -1,36 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The heat map's counts, against those of a model that sees the same operations. */
-#include "store/heat/heat.h"
 #include "store/heat/patterns/patterns.h"
 #include "store/table/table.h"
-#include "tests/unit/suite.h"
+#include "tests/unit/heat_store.h"
 
-#include <malloc.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define MINUTE INT64_C(60000000)
-#define START  (INT64_C(29000000) * MINUTE) /* an hour begins then, and ten minutes */
-
-static void heat_open(struct suite *s)
-{
-	s->heat = true;
-	s->clock = START;
-	suite_reopen(s);
-	if (s->table == NULL) { /* the engine in memory has forgotten it */
-		SUITE_OK(wcs_table_create(s->store, "t"));
-		SUITE_OK(wcs_table_open(s->store, "t", &s->table));
-		SUITE_OK(wcs_family_create(s->table, "f"));
-	}
-}
-
-/* The minute ends. */
-static void heat_tick(struct suite *s)
-{
-	s->clock += MINUTE;
-	SUITE_OK(wcs_heat_fold(s->store));
-}
 
 static struct wcs_heat_map *heat_map(struct suite *s, enum wcs_heat_window window,
 				     enum wcs_heat_metric metric)
@@ -56,14 +32,6 @@ static uint64_t heat_column(const struct wcs_heat_map *map, size_t column)
 	return sum;
 }
 
-static void heat_get(struct suite *s, const char *key)
-{
-	struct wcs_cell_info info;
-
-	SUITE_OK(wcs_cell_get(s->table, suite_text(key), "f", suite_text("q"), WCS_TS_NEWEST,
-			      &info));
-}
-
 static uint64_t heat_scan(struct suite *s, struct wcs_range range)
 {
 	struct wcs_scan *scan;
@@ -79,16 +47,6 @@ static uint64_t heat_scan(struct suite *s, struct wcs_range range)
 	return rows;
 }
 
-static void heat_load(struct suite *s, int first, int count, const char *form)
-{
-	char key[64];
-
-	for (int i = first; i < first + count; i++) {
-		snprintf(key, sizeof(key), form, i);
-		suite_set(s->table, key, "f", "q", WCS_TS_SERVER, "12345");
-	}
-}
-
 SUITE_CONTRACT("The map counts rows read by gets, scans and listings, and cells and bytes written, "
 	       "by any path")
 
@@ -98,20 +56,20 @@ SUITE_STORES(test_counts_are_exact, 60)
 	struct wcs_heat_map *map;
 	char key[32];
 
-	heat_open(s);
+	heat_open(s, START);
 	for (int minute = 0; minute < 30; minute++) {
-		heat_load(s, minute * 50, 50, "row#%05d");
+		heat_load(s->table, minute * 50, 50);
 		writes[minute] += 50;
 		for (int i = 0; i < 100; i++) {
 			snprintf(key, sizeof(key), "row#%05u", suite_random(&random) % 50);
-			heat_get(s, key);
+			heat_get(s->table, key);
 		}
 		reads[minute] += 100 + heat_scan(s, suite_all);
 		wcs_heat_look(true);
-		heat_get(s, key);
+		heat_get(s->table, key);
 		heat_scan(s, suite_all);
 		wcs_heat_look(false);
-		heat_tick(s);
+		heat_tick(s, 1);
 	}
 	map = heat_map(s, WCS_HEAT_6H, WCS_HEAT_READS);
 	ck_assert_int_eq(map->step, MINUTE);
@@ -145,11 +103,11 @@ SUITE_LEVELDB_STORE(test_counts_outlast_a_gap, 60)
 	struct wcs_heat_map *map;
 	uint64_t expected = 0;
 
-	heat_open(s);
+	heat_open(s, START);
 	for (size_t i = 0; i < 2; i++) {
-		heat_load(s, 0, 20, "row#%05d");
+		heat_load(s->table, 0, 20);
 		expected += 20;
-		heat_tick(s);
+		heat_tick(s, 1);
 		suite_shut(s);
 		s->clock += 60 * hours[i] * MINUTE;
 		SUITE_OK(suite_try_open(s));
@@ -162,23 +120,6 @@ SUITE_LEVELDB_STORE(test_counts_outlast_a_gap, 60)
 	}
 }
 
-/* Jobs that read the whole table, many times a minute: no row of it is hotter than the others. */
-SUITE_LEVELDB_STORE(test_repeated_scans_have_no_hot_row, 120)
-{
-	struct wcs_heat_map *map;
-
-	heat_load(s, 0, 1000, "row#%05d");
-	heat_open(s);
-	for (int i = 0; i < 60; i++)
-		ck_assert_uint_eq(heat_scan(s, suite_all), 1000);
-	heat_tick(s);
-	map = heat_map(s, WCS_HEAT_6H, WCS_HEAT_READS);
-	ck_assert_uint_eq(map->total, 60 * 1000);
-	for (size_t row = 0; row < map->rows; row++)
-		ck_assert(!map->ranges[row].row || map->ranges[row].total < 60 * 1000 / 64);
-	wcs_heat_map_free(map);
-}
-
 /* The record of docs/format.md, but for its nanoseconds. */
 SUITE_LEVELDB_STORE(test_record_of_the_example, 10)
 {
@@ -188,9 +129,9 @@ SUITE_LEVELDB_STORE(test_record_of_the_example, 10)
 	size_t len;
 
 	suite_set(s->table, "a#1", "f", "q", 1, "v");
-	heat_open(s);
-	heat_get(s, "a#1");
-	SUITE_OK(wcs_heat_fold(s->store));
+	heat_open(s, START);
+	heat_get(s->table, "a#1");
+	heat_tick(s, 0);
 	SUITE_OK(s->store->engine.local->note_get(s->store->engine.db, 1 + 29000000 % 361, &bytes,
 						  &len));
 	ck_assert_uint_gt(len, sizeof(head) + 1 + sizeof(span) + 1);
@@ -210,19 +151,19 @@ SUITE_LEVELDB_STORE(test_hot_row, 60)
 	bool found = false;
 	char key[32];
 
-	heat_open(s);
-	heat_load(s, 0, 3000, "user#%05d");
-	heat_tick(s);
+	heat_open(s, START);
+	heat_load(s->table, 0, 3000);
+	heat_tick(s, 1);
 	for (int i = 0; i < 20000; i++) {
 		unsigned int n = suite_random(&random);
 
-		snprintf(key, sizeof(key), "user#%05u", n % 4 == 0 ? 1234 : n / 4 % 3000);
-		heat_get(s, key);
+		snprintf(key, sizeof(key), "row#%05u", n % 4 == 0 ? 1234 : n / 4 % 3000);
+		heat_get(s->table, key);
 	}
 	map = heat_map(s, WCS_HEAT_6H, WCS_HEAT_READS);
 	for (size_t i = 0; i < map->rows; i++)
 		if (map->ranges[i].row &&
-		    wcs_slice_compare(map->ranges[i].start, suite_text("user#01234")) == 0) {
+		    wcs_slice_compare(map->ranges[i].start, suite_text("row#01234")) == 0) {
 			ck_assert_uint_ge(map->ranges[i].total, 4500);
 			ck_assert_uint_le(map->ranges[i].total, 5500);
 			found = true;
@@ -236,10 +177,10 @@ SUITE_LEVELDB_STORE(test_diagonal, 60)
 {
 	struct wcs_heat_map *map;
 
-	heat_open(s);
+	heat_open(s, START);
 	for (int minute = 0; minute < 120; minute++) {
-		heat_load(s, minute * 200, 200, "log#%08d");
-		heat_tick(s);
+		heat_load(s->table, minute * 200, 200);
+		heat_tick(s, 1);
 	}
 	map = heat_map(s, WCS_HEAT_6H, WCS_HEAT_WRITES);
 	ck_assert_uint_ge(map->rows, 120);
@@ -248,8 +189,8 @@ SUITE_LEVELDB_STORE(test_diagonal, 60)
 		uint64_t inside = 0;
 		size_t column = (size_t)minute + 359 - 120;
 
-		snprintf(low, sizeof(low), "log#%08d", minute * 200);
-		snprintf(high, sizeof(high), "log#%08d", minute * 200 + 200);
+		snprintf(low, sizeof(low), "row#%05d", minute * 200);
+		snprintf(high, sizeof(high), "row#%05d", minute * 200 + 200);
 		for (size_t i = 0; i < map->rows; i++) {
 			const struct wcs_heat_range *range = &map->ranges[i];
 
@@ -274,7 +215,7 @@ static uint64_t heat_minute(struct suite *s, int minute)
 
 	for (int i = 0; i < gets; i++) {
 		snprintf(key, sizeof(key), "row#%05d", (minute * 3 + i * 7) % 500);
-		heat_get(s, key);
+		heat_get(s->table, key);
 	}
 	return (uint64_t)gets;
 }
@@ -314,8 +255,8 @@ SUITE_LEVELDB_STORE(test_day, 120)
 	static uint64_t gets[DAY];
 	int minute = 0;
 
-	heat_open(s);
-	heat_load(s, 0, 500, "row#%05d");
+	heat_open(s, START);
+	heat_load(s->table, 0, 500);
 	s->clock = START - MINUTE; /* the writes are of another time */
 	SUITE_OK(wcs_heat_fold(s->store));
 	s->clock = START;
@@ -356,78 +297,6 @@ SUITE_LEVELDB_STORE(test_day, 120)
 		for (int window = 0; window < WCS_HEAT_WINDOWS; window++)
 			heat_check_window(s, (enum wcs_heat_window)window, minute, gets);
 	}
-}
-
-/* ---- Limits ------------------------------------------------------------------------------ */
-
-SUITE_CONTRACT("It uses at most 16 MiB of memory for all tables")
-
-/* The key of a row: long, and unlike that of any other row. */
-static void heat_long_key(unsigned int row, char key[600])
-{
-	uint64_t random = row;
-
-	memset(key, 'x', 599);
-	for (int i = 0; i < 10; i++)
-		key[i * 50] = (char)('a' + suite_random(&random) % 26);
-	snprintf(key + 580, 20, "#%08u", row);
-}
-
-enum { MEMORY_TABLES = 40, MEMORY_ROWS = 4000 };
-
-static void heat_open_tables(struct suite *s, struct wcs_table *tables[MEMORY_TABLES], bool creates)
-{
-	char name[32];
-
-	for (size_t i = 0; i < MEMORY_TABLES; i++) {
-		snprintf(name, sizeof(name), "t%zu", i);
-		if (creates)
-			SUITE_OK(wcs_table_create(s->store, name));
-		SUITE_OK(wcs_table_open(s->store, name, &tables[i]));
-		if (creates)
-			SUITE_OK(wcs_family_create(tables[i], "f"));
-	}
-}
-
-static void heat_close_tables(struct wcs_table *tables[MEMORY_TABLES])
-{
-	for (size_t i = 0; i < MEMORY_TABLES; i++)
-		wcs_table_close(tables[i]);
-}
-
-/* Random gets for a day, in a store that counts in memory or not at all. Returns the bytes that the
- * process uses at its end, with a map at hand. */
-static size_t heat_memory_of_day(struct suite *s, bool heat)
-{
-	struct wcs_table *tables[MEMORY_TABLES];
-	struct wcs_heat_map *map = NULL;
-	struct wcs_cell_info info;
-	struct mallinfo2 used;
-	uint64_t random = 1;
-	int gets = (int)suite_rounds(100, 300); /* each minute */
-	char key[600];
-
-	s->heat = s->heat_in_memory = heat;
-	s->clock = START;
-	suite_reopen(s);
-	heat_open_tables(s, tables, false);
-	for (int i = 0; i < 24 * 60 * gets; i++) {
-		unsigned int row = suite_random(&random) % MEMORY_ROWS;
-
-		heat_long_key(row, key);
-		SUITE_OK(wcs_cell_get(tables[row % MEMORY_TABLES], suite_text(key), "f",
-				      suite_text("q"), WCS_TS_NEWEST, &info));
-		if (i % gets == 0 && heat)
-			heat_tick(s);
-	}
-	if (heat) {
-		SUITE_OK(wcs_heat_map(tables[7], WCS_HEAT_4D, WCS_HEAT_READS, 0, 0, &map));
-		ck_assert_uint_gt(map->total, (uint64_t)(24 * 60 * gets / MEMORY_TABLES / 2));
-	}
-	used = mallinfo2();
-	wcs_heat_map_free(map);
-	heat_close_tables(tables);
-	return used.uordblks + used.hblkhd;
 }
 
 /* ---- Places ------------------------------------------------------------------------------ */
@@ -494,11 +363,11 @@ SUITE_LEVELDB_STORE(test_places_of_random_writes, 120)
 	struct places *model = calloc(1, sizeof(*model));
 	struct wcs_heat_map *map;
 
-	heat_open(s);
+	heat_open(s, START);
 	model->random = 3;
 	for (size_t minute = 0; minute < PLACES_MINUTES; minute++) {
 		places_write(s, model, minute);
-		heat_tick(s);
+		heat_tick(s, 1);
 	}
 	for (size_t i = 0; i < 2; i++) {
 		uint64_t wrong = 0;
@@ -523,31 +392,13 @@ SUITE_LEVELDB_STORE(test_places_of_random_writes, 120)
 	free(model);
 }
 
-/* 40 tables with long keys. */
-SUITE_LEVELDB_STORE(test_memory, 120)
-{
-	struct wcs_table *tables[MEMORY_TABLES];
-	size_t without, with;
-	char key[600];
-
-	heat_open_tables(s, tables, true);
-	for (unsigned int row = 0; row < MEMORY_ROWS; row++) {
-		heat_long_key(row, key);
-		suite_set(tables[row % MEMORY_TABLES], key, "f", "q", WCS_TS_SERVER, "v");
-	}
-	heat_close_tables(tables);
-	without = heat_memory_of_day(s, false);
-	with = heat_memory_of_day(s, true);
-	ck_assert_uint_le(with, without + (16u << 20));
-}
-
 SUITE_CONTRACT("-o keyvis=off disables it")
 
 SUITE_STORES(test_off, 10)
 {
 	struct wcs_heat_map *map;
 
-	heat_load(s, 0, 3, "row#%d");
+	heat_load(s->table, 0, 3);
 	ck_assert_int_eq(wcs_heat_map(s->table, WCS_HEAT_6H, WCS_HEAT_OPS, 0, 0, &map),
 			 -EOPNOTSUPP);
 	ck_assert_int_eq(wcs_heat_fold(s->store), -EOPNOTSUPP);

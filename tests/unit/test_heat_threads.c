@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* No operation is lost to the heat map while threads count, fold and make maps. */
-#include "store/heat/heat.h"
 #include "store/table/table.h"
-#include "tests/unit/suite.h"
+#include "tests/unit/heat_store.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
-
-#define MINUTE INT64_C(60000000)
 
 enum { THREADS = 8, THREAD_OPS = 2000, ROWS = 500 };
 
@@ -22,7 +19,6 @@ static void *worker_run(void *arg)
 {
 	struct worker *worker = arg;
 	struct wcs_table *table = worker->s->table;
-	struct wcs_cell_info info;
 	struct wcs_count count;
 	char key[32];
 
@@ -37,8 +33,7 @@ static void *worker_run(void *arg)
 			SUITE_OK(wcs_rows_count(table, NULL, NULL, &count));
 			worker->ops += count.rows - 1;
 		} else {
-			SUITE_OK(wcs_cell_get(table, suite_text(key), "f", suite_text("q"),
-					      WCS_TS_NEWEST, &info));
+			heat_get(table, key);
 		}
 	}
 	return NULL;
@@ -79,8 +74,7 @@ SUITE_LEVELDB_STORE(test_a_map_does_not_wait_for_reads, 60)
 {
 	struct wcs_heat_map *map;
 
-	s->heat = true;
-	suite_reopen(s);
+	heat_open(s, START);
 	beside_table = s->table;
 	beside_asked = 0;
 	beside_rc = 0;
@@ -108,15 +102,13 @@ struct visitor {
 static void *visitor_run(void *arg)
 {
 	struct visitor *visitor = arg;
-	struct wcs_cell_info info;
 	char key[32];
 
 	for (int i = 0; i < VISITOR_OPS; i++) {
 		unsigned int n = suite_random(&visitor->random);
 
 		snprintf(key, sizeof(key), "row#%05u", n / 128 % 20);
-		SUITE_OK(wcs_cell_get(visitor->tables[n % 128 < TABLES ? n % 128 : 0],
-				      suite_text(key), "f", suite_text("q"), WCS_TS_NEWEST, &info));
+		heat_get(visitor->tables[n % 128 < TABLES ? n % 128 : 0], key);
 	}
 	++*visitor->done;
 	return NULL;
@@ -129,19 +121,11 @@ SUITE_LEVELDB_STORE(test_threads_and_idle_tables, 300)
 	struct visitor visitors[THREADS];
 	atomic_int done = 0;
 	uint64_t total = 0;
-	char name[32];
 
-	s->heat = true;
-	suite_reopen(s);
+	heat_open(s, START);
 	for (int i = 0; i < TABLES; i++) {
-		snprintf(name, sizeof(name), "t%d", i);
-		SUITE_OK(wcs_table_create(s->store, name));
-		SUITE_OK(wcs_table_open(s->store, name, &tables[i]));
-		SUITE_OK(wcs_family_create(tables[i], "f"));
-		for (int j = 0; j < 20; j++) {
-			snprintf(name, sizeof(name), "row#%05d", j);
-			suite_set(tables[i], name, "f", "q", WCS_TS_SERVER, "12345");
-		}
+		tables[i] = heat_table(s, i);
+		heat_load(tables[i], 0, 20);
 	}
 	for (size_t i = 0; i < THREADS; i++) {
 		visitors[i] = (struct visitor){.tables = tables, .random = i + 1, .done = &done};
@@ -149,17 +133,12 @@ SUITE_LEVELDB_STORE(test_threads_and_idle_tables, 300)
 			pthread_create(&visitors[i].thread, NULL, visitor_run, &visitors[i]), 0);
 	}
 	for (int i = 0; done < THREADS; i++) {
-		s->clock += i % 10 == 0 ? MINUTE : 0;
-		SUITE_OK(wcs_heat_fold(s->store));
+		heat_tick(s, i % 10 == 0);
 	}
 	for (size_t i = 0; i < THREADS; i++)
 		pthread_join(visitors[i].thread, NULL);
 	for (int i = 0; i < TABLES; i++) {
-		struct wcs_heat_map *map;
-
-		SUITE_OK(wcs_heat_map(tables[i], WCS_HEAT_28D, WCS_HEAT_READS, 0, 0, &map));
-		total += map->total;
-		wcs_heat_map_free(map);
+		total += heat_total(tables[i], WCS_HEAT_28D, WCS_HEAT_READS);
 		wcs_table_close(tables[i]);
 	}
 	ck_assert_uint_eq(total, THREADS * VISITOR_OPS);
@@ -168,16 +147,10 @@ SUITE_LEVELDB_STORE(test_threads_and_idle_tables, 300)
 SUITE_LEVELDB_STORE(test_threads, 300)
 {
 	struct worker workers[THREADS];
-	struct wcs_heat_map *map;
 	uint64_t expected = ROWS;
-	char key[32];
 
-	s->heat = true;
-	suite_reopen(s);
-	for (int i = 0; i < ROWS; i++) {
-		snprintf(key, sizeof(key), "row#%05d", i);
-		suite_set(s->table, key, "f", "q", WCS_TS_SERVER, "12345");
-	}
+	heat_open(s, START);
+	heat_load(s->table, 0, ROWS);
 	for (size_t i = 0; i < THREADS; i++) {
 		workers[i] = (struct worker){.s = s, .random = i + 1};
 		ck_assert_int_eq(pthread_create(&workers[i].thread, NULL, worker_run, &workers[i]),
@@ -185,14 +158,11 @@ SUITE_LEVELDB_STORE(test_threads, 300)
 	}
 	for (int i = 0; i < 60; i++) {
 		s->clock += MINUTE;
-		SUITE_OK(wcs_heat_map(s->table, WCS_HEAT_6H, WCS_HEAT_OPS, 0, 0, &map));
-		wcs_heat_map_free(map);
+		heat_total(s->table, WCS_HEAT_6H, WCS_HEAT_OPS);
 	}
 	for (size_t i = 0; i < THREADS; i++) {
 		pthread_join(workers[i].thread, NULL);
 		expected += workers[i].ops;
 	}
-	SUITE_OK(wcs_heat_map(s->table, WCS_HEAT_6H, WCS_HEAT_OPS, 0, 0, &map));
-	ck_assert_uint_eq(map->total, expected);
-	wcs_heat_map_free(map);
+	ck_assert_uint_eq(heat_total(s->table, WCS_HEAT_6H, WCS_HEAT_OPS), expected);
 }
