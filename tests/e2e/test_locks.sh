@@ -221,13 +221,31 @@ counts "also where they lock the column that they write" \
 
 # ---- fcntl -----------------------------------------------------------------------------------
 
-# tests/unit/test_ranges.c has ranges that split, merge and become shared.
 same "a range excludes what overlaps" "EAGAIN EAGAIN ok ok ok" '
 fd = held(lockf, LOCK_EX, 10, 100)
 print(try_lockf(LOCK_EX, 1, 109), try_lockf(LOCK_EX, 91, 10))
 print(try_lockf(LOCK_EX, 1, 110), try_lockf(LOCK_EX, 90, 10))
 lockf(fd, LOCK_UN, 5, 100)
 print(try_lockf(LOCK_EX, 5, 100))'
+same "random ranges of three open files split, merge, become shared and free again" "True" '
+import random
+random.seed(1)
+files, has = [os.open(q, RW) for _ in range(3)], [[fcntl.F_UNLCK] * 24 for _ in range(3)]
+def in_way(mine, wanted, start, end):
+    return any(fcntl.F_WRLCK in (kind, wanted) and kind != fcntl.F_UNLCK
+               for other in range(3) if other != mine for kind in has[other][start:end])
+for step in range(5000):
+    mine, start = random.randrange(3), random.randrange(24)
+    wanted, end = random.choice((fcntl.F_RDLCK, fcntl.F_WRLCK, fcntl.F_UNLCK)), random.randint(start + 1, 24)
+    length = end - start if end < 24 else 0 # the last byte stands for all behind it
+    blocked = wanted != fcntl.F_UNLCK and in_way(mine, wanted, start, end)
+    if wanted != fcntl.F_UNLCK:
+        found = get_record(files[mine], wanted, start, length, OFD_GETLK)[0]
+        assert (found != "none") == blocked, "step %d: %s" % (step, found)
+    assert ofd(files[mine], wanted, start, length) == ("EAGAIN" if blocked else "ok"), "step %d" % step
+    if not blocked:
+        has[mine][start:end] = [wanted] * (end - start)
+print(True)'
 says "a process holds 4,096 ranges of a file" "4096 ENOLCK" '
 fd, n = os.open(q, RW), 0
 lock = lambda: said(lambda: lockf(fd, LOCK_EX | LOCK_NB, 1, 2 * n))
