@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "mkfs/base/mounted.h"
-#include "mkfs/load/lines.h"
 #include "mkfs/text/csv_options.h"
+#include "mkfs/text/lines.h"
 #include "store/advice/advice.h"
 
 #define ADVISE_TABLE "rows" /* the name of a table that the input does not name */
@@ -130,6 +130,7 @@ static int advise_parse(struct advise *advise, const char *text, size_t len)
 static int advise_line(struct advise *advise, const char *text, size_t len)
 {
 	bool first = !advise->in.name[0];
+	struct wcs_cell cell;
 	int exit_code;
 
 	if (strspn(text, " \t\r") >= len)
@@ -148,8 +149,9 @@ static int advise_line(struct advise *advise, const char *text, size_t len)
 		exit_code = advise_rows(advise);
 		if (exit_code == PROGRAM_OK && first && advise->in.keys)
 			exit_code = advise_parse(advise, text, len);
-		if (exit_code == PROGRAM_OK)
-			wcs_advice_line(advise->advice, advise->line);
+		for (size_t i = 0; exit_code == PROGRAM_OK && wcs_line_cell(advise->line, i, &cell);
+		     i++)
+			wcs_advice_cell(advise->advice, &cell);
 		return exit_code;
 	}
 }

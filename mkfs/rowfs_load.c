@@ -22,7 +22,7 @@
 #include "lib/times.h"
 #include "mkfs/base/mounted.h"
 #include "mkfs/load/distinct.h"
-#include "mkfs/load/lines.h"
+#include "mkfs/text/lines.h"
 #include "mkfs/load/sink.h"
 #include "mkfs/load/skip.h"
 #include "mkfs/text/csv_options.h"

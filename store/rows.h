@@ -23,6 +23,7 @@ struct wcs_line {
 	struct wcs_schema *schema;     /* of a schema line */
 	struct wcs_slice key;	       /* of a row; data NULL: its object has no key */
 	struct wcs_mutation *mutation; /* of a row */
+	char digits[24];	       /* of wcs_line_cell */
 };
 
 /*
@@ -39,6 +40,10 @@ int wcs_line_parse(const char *text, size_t len, struct wcs_table *table, struct
 int wcs_line_parse_keys(const char *text, size_t len, const struct wcs_keys *keys,
 			struct wcs_line **line, struct wcs_fault *fault);
 void wcs_line_free(struct wcs_line *line);
+/* Sets *cell to number i, from 0, of the cells that a row line sets: differs is WCS_PART_ROW of the
+ * first, else WCS_PART_FAMILY; an integer is its digits, until the next call, and 8 bytes of
+ * info.size. False: there are no more. */
+bool wcs_line_cell(struct wcs_line *line, size_t i, struct wcs_cell *cell);
 
 /*
  * Rows from text: lines of row JSON, and {"table":T} lines, which must name this table; blank
@@ -96,23 +101,6 @@ uint64_t wcs_import_lines(const struct wcs_import *import);
 /* Their cells with timestamps from 10^8 to 10^14 (struct wcs_stats, cells_old). */
 uint64_t wcs_import_old(const struct wcs_import *import);
 void wcs_import_free(struct wcs_import *import);
-
-/*
- * Reads the cells of rows from text that comes in pieces: lines as wcs_export prints them, with the
- * members in that order. Memory is constant, whatever the sizes of rows and values. A row may go on
- * in the next line. read copies the next bytes of the text; *got is 0 only at the end. A reader
- * belongs to one thread at a time. keys (borrowed): as of wcs_line_parse. -ENOMEM.
- */
-struct wcs_reader;
-int wcs_reader_new(int (*read)(void *ctx, void *buf, size_t len, size_t *got), void *ctx,
-		   const struct wcs_keys *keys, struct wcs_reader **reader);
-void wcs_reader_free(struct wcs_reader *reader);
-/* As wcs_scan_next, without value, etag and expires; info.size is UINT64_MAX. -EINVAL: the text is
- * not such lines; or an error of read. After an error every call returns it. */
-int wcs_reader_next(struct wcs_reader *reader, struct wcs_cell *cell);
-/* Copies the next bytes of that cell's value, at most len, which is 4 or more; of a number its
- * digits. 1: more follow; 0: the value ends there; or an error as above. */
-int wcs_reader_value(struct wcs_reader *reader, void *buf, size_t len, size_t *got);
 
 /* Spells the bytes of a key or qualifier as that text: %XX (upper-case hex) for '%', 00-1F, 7F and
  * every byte that is not part of valid UTF-8. One spelling for the same bytes. The caller frees it;

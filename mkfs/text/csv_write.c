@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tables as CSV. The first pass over the newest cells gathers the columns, in the order of the
- * cells of a row; only these are in memory. The second pass writes the rows. Cells come from a
- * store as they are, from a mount as row JSON. After a failed write, `out` ignores the rest.
+ * cells of a row. The second pass writes the rows. Cells come from a store as they are, from a
+ * mount as lines of row JSON. In memory are the columns, and one value, or one line. After a failed
+ * write, `out` ignores the rest.
  */
 #include "mkfs/text/csv_write.h"
 
@@ -14,10 +15,9 @@
 
 #include "lib/grow.h"
 #include "mkfs/text/csv.h"
+#include "mkfs/text/lines.h"
 #include "store/keys/keys.h"
 #include "store/rows.h"
-
-#define CSV_VALUE (64u << 10) /* a longer value is in quotes */
 
 struct csv_column {
 	struct wcs_slice family, qualifier; /* in one memory, which begins with the family */
@@ -29,15 +29,22 @@ struct csv_table {
 	const struct wcs_table_schema *table;
 	struct output *out;
 	struct rows *rows;
-	struct wcs_reader *reader; /* of a mount */
-	struct wcs_cell cell;	   /* the present one */
-	bool row_begins;	   /* it is the first of its row in the families wanted */
-	uint64_t value_at;	   /* offset of its unread bytes in a store */
+	struct lines lines; /* of a mount */
+	const char *text;   /* lines that are not read yet */
+	size_t text_len;
+	struct wcs_line *line; /* the present one */
+	size_t next;	       /* its cell to come */
+	struct wcs_cell cell;  /* the present one */
+	bool row_begins;       /* it is the first of its row in the families wanted */
+	char *value;	       /* a large one of a store */
+	size_t value_room;
+	char digits[24]; /* of an integer of a store */
 	struct csv_column *columns;
 	size_t count, room;
 	size_t at; /* the present or last column */
 	int exit_code;
-	unsigned char value[CSV_VALUE + 16];
+	unsigned char key[WCS_ROW_KEY_MAX]; /* of the line before */
+	size_t key_len;
 	char shown[WCS_KEYS_TEXT_MAX(WCS_ROW_KEY_MAX)]; /* the form of a key */
 };
 
@@ -65,78 +72,110 @@ static bool csv_fail_cell(struct csv_table *csv, const char *why)
 	return false;
 }
 
+/* Compares the cell's column to the gathered one of that number. */
+static int csv_order(const struct csv_table *csv, size_t at)
+{
+	const struct csv_column *column = &csv->columns[at];
+	int order = wcs_slice_compare(csv->cell.family, column->family);
+
+	return order ? order : wcs_slice_compare(csv->cell.qualifier, column->qualifier);
+}
+
 /* ---- Cells ------------------------------------------------------------------------------- */
 
-/* Says why a read failed, unless rows_read did. */
 static bool csv_fail_read(struct csv_table *csv, int rc)
 {
-	csv->exit_code = PROGRAM_FAILED;
-	if (rc == -ECANCELED)
-		return false;
 	return csv_fail(csv, rc == -EINVAL ? "not rows as this program knows them" : strerror(-rc));
 }
 
-static int csv_text(void *ctx, void *buf, size_t len, size_t *got)
+/* Goes to the next line of a mount. 1; 0: the end; or an error. */
+static int csv_line(struct csv_table *csv)
 {
-	return rows_read(ctx, buf, len, got) == PROGRAM_OK ? 0 : -ECANCELED;
+	const struct wcs_slice before = {csv->key, csv->key_len};
+	const char *newline;
+	size_t len;
+	int rc = csv->text_len > 0 ? 1 : lines_next(&csv->lines, &csv->text, &csv->text_len);
+
+	if (rc <= 0)
+		return rc;
+	newline = memchr(csv->text, '\n', csv->text_len);
+	len = newline ? (size_t)(newline - csv->text) : csv->text_len;
+	rc = wcs_line_parse_keys(csv->text, len, csv->table->keys, &csv->line, NULL);
+	if (rc || csv->line->kind != WCS_LINE_ROW || !csv->line->key.data)
+		return rc == -ENOMEM ? rc : -EINVAL;
+	csv->text += len + (newline != NULL);
+	csv->text_len -= len + (newline != NULL);
+	csv->next = 0;
+	csv->row_begins |= wcs_slice_compare(csv->line->key, before) != 0;
+	memcpy(csv->key, csv->line->key.data, csv->line->key.len);
+	csv->key_len = csv->line->key.len;
+	return 1;
+}
+
+/* Goes to the next cell of any version. As csv_line. */
+static int csv_next_cell(struct csv_table *csv)
+{
+	int rc = 1;
+
+	if (csv->rows->store) {
+		rc = wcs_export_cell(csv->rows->exported, &csv->cell);
+		csv->row_begins |= rc > 0 && csv->cell.differs == WCS_PART_ROW;
+		return rc;
+	}
+	while (rc > 0 && (!csv->line || !wcs_line_cell(csv->line, csv->next, &csv->cell)))
+		rc = csv_line(csv);
+	csv->next++;
+	return rc;
+}
+
+/* Is the present cell of a family wanted, and not an older one of the last column? A row of a mount
+ * may go on in the next line, also within a column. */
+static bool csv_wants(const struct csv_table *csv)
+{
+	const char *wanted = csv->options->family;
+	struct wcs_slice family = csv->cell.family;
+
+	if (wanted && wcs_slice_compare(family, (struct wcs_slice){wanted, strlen(wanted)}) != 0)
+		return false;
+	return csv->row_begins || csv->at >= csv->count || csv_order(csv, csv->at) != 0;
 }
 
 /* Goes to the next column of the families wanted. False: the end, or a failure. */
 static bool csv_cell(struct csv_table *csv)
 {
-	const char *wanted = csv->options->family;
-	const struct wcs_cell *cell = &csv->cell;
 	int rc;
 
 	csv->row_begins = false;
-	do {
-		rc = csv->rows->store ? wcs_export_cell(csv->rows->exported, &csv->cell)
-				      : wcs_reader_next(csv->reader, &csv->cell);
-		csv->row_begins |= cell->differs == WCS_PART_ROW;
-	} while (rc > 0 &&
-		 (cell->differs == WCS_PART_TS || /* an older one */
-		  (wanted && (strlen(wanted) != cell->family.len ||
-			      memcmp(wanted, cell->family.data, cell->family.len) != 0))));
-	csv->value_at = 0;
+	do
+		rc = csv_next_cell(csv);
+	while (rc > 0 && !csv_wants(csv));
 	return rc < 0 ? csv_fail_read(csv, rc) : rc > 0;
 }
 
-/* The next bytes of the value, some at least; 0 only at its end, or at a failure. */
-static size_t csv_value_read(struct csv_table *csv, void *buf, size_t len)
-{
-	size_t got = 0;
-	int rc = 0;
-
-	if (!csv->rows->store) {
-		rc = wcs_reader_value(csv->reader, buf, len, &got);
-	} else if (csv->value_at < csv->cell.info.size) {
-		rc = wcs_export_value(csv->rows->exported, buf, len, csv->value_at, &got);
-		csv->value_at += got;
-	}
-	if (rc < 0)
-		csv_fail_read(csv, rc);
-	return got;
-}
-
-/* The value, or if it is longer more than CSV_VALUE bytes from its start. */
-static struct wcs_slice csv_value_begin(struct csv_table *csv)
+/* Reads the value of the present cell: the digits of an integer. */
+static int csv_read_value(struct csv_table *csv, struct wcs_slice *value)
 {
 	enum wcs_type type = csv->columns[csv->at].type;
-	struct wcs_slice value = csv->cell.value;
-	size_t got = csv->cell.info.size > WCS_VALUE_INLINE, len = 0;
+	uint64_t size = csv->cell.info.size, at = 0;
+	size_t got = 1;
 	int64_t number;
+	int rc = 0;
 
-	while (got > 0 && len <= CSV_VALUE) {
-		got = csv_value_read(csv, csv->value + len, sizeof(csv->value) - len);
-		len += got;
-		value = (struct wcs_slice){csv->value, len};
+	*value = csv->cell.value;
+	if (!csv->rows->store)
+		return 0;
+	if (size > WCS_VALUE_INLINE) {
+		rc = grow(&csv->value, &csv->value_room, (size_t)size, 1u << 20, 1);
+		for (; rc == 0 && at < size && got > 0; at += got)
+			rc = wcs_export_value(csv->rows->exported, csv->value + at,
+					      (size_t)(size - at), at, &got);
+		*value = (struct wcs_slice){csv->value, (size_t)at};
 	}
-	if (csv->rows->store && wcs_type_aggregates(type) &&
-	    wcs_aggregate_number(type, value, &number) == 0) {
-		len = (size_t)sprintf((char *)csv->value, "%" PRId64, number);
-		value = (struct wcs_slice){csv->value, len};
-	}
-	return value;
+	if (rc == 0 && wcs_type_aggregates(type) &&
+	    wcs_aggregate_number(type, *value, &number) == 0)
+		*value = (struct wcs_slice){csv->digits,
+					    (size_t)sprintf(csv->digits, "%" PRId64, number)};
+	return rc;
 }
 
 /* ---- Fields ------------------------------------------------------------------------------ */
@@ -172,38 +211,25 @@ static void csv_name(struct csv_table *csv, struct wcs_slice name)
 
 static bool csv_value(struct csv_table *csv)
 {
-	struct wcs_slice value = csv_value_begin(csv);
-	bool more = value.len > CSV_VALUE;
-	bool quotes = more || csv_needs_quotes(value);
+	struct wcs_slice value;
+	int rc = csv_read_value(csv, &value);
+	bool quotes;
 	char ts[24];
 
-	if (csv->exit_code)
-		return false;
+	if (rc)
+		return csv_fail_read(csv, rc);
 	if (value.len == 0 && !csv->options->timestamps)
 		return csv_fail_cell(csv, "an empty value: only with --timestamps can CSV have it");
-	if (quotes)
-		output_text(csv->out, "\"");
-	while (value.len > 0 && !csv->out->failed) {
-		csv_put_field(csv, value, quotes);
-		value.len = more ? csv_value_read(csv, csv->value, sizeof(csv->value)) : 0;
-	}
+	quotes = csv_needs_quotes(value);
+	output_text(csv->out, quotes ? "\"" : "");
+	csv_put_field(csv, value, quotes);
 	if (csv->options->timestamps)
 		output_write(csv->out, ts, (size_t)sprintf(ts, "@%" PRId64, csv->cell.info.ts));
-	if (quotes)
-		output_text(csv->out, "\"");
-	return !csv->exit_code && !csv->out->failed;
+	output_text(csv->out, quotes ? "\"" : "");
+	return !csv->out->failed;
 }
 
 /* ---- Columns ----------------------------------------------------------------------------- */
-
-/* Compares the cell's column to the gathered one of that number. */
-static int csv_order(const struct csv_table *csv, size_t at)
-{
-	const struct csv_column *column = &csv->columns[at];
-	int order = wcs_slice_compare(csv->cell.family, column->family);
-
-	return order ? order : wcs_slice_compare(csv->cell.qualifier, column->qualifier);
-}
 
 /* Sets at to the cell's column, or to its place. */
 static bool csv_find(struct csv_table *csv)
@@ -358,12 +384,11 @@ static void csv_body(struct csv_table *csv)
 static bool csv_start(struct csv_table *csv, const struct wcs_table_schema *table,
 		      const struct wcs_slice *key)
 {
-	wcs_reader_free(csv->reader);
-	csv->reader = NULL;
+	csv->lines.start = csv->lines.end = csv->text_len = csv->key_len = 0;
+	csv->next = SIZE_MAX;
 	csv->exit_code = rows_start(csv->rows, table, key, WCS_EXPORT_CELLS);
-	if (csv->exit_code == PROGRAM_OK && !csv->rows->store &&
-	    wcs_reader_new(csv_text, csv->rows, table->keys, &csv->reader) != 0)
-		csv_fail(csv, "no memory");
+	csv->lines.fd = csv->rows->fd;
+	csv->lines.ended = csv->rows->fd < 0; /* no such row */
 	return csv->exit_code == PROGRAM_OK;
 }
 
@@ -379,6 +404,7 @@ int csv_write(struct rows *rows, const struct wcs_table_schema *table, const str
 	csv->table = table;
 	csv->options = options;
 	csv->out = out;
+	csv->lines.max = WCS_IMPORT_LINE_MOST;
 	if (csv_start(csv, table, key) && csv_gather(csv)) {
 		if (options->header)
 			csv_ordinary(csv);
@@ -391,7 +417,9 @@ int csv_write(struct rows *rows, const struct wcs_table_schema *table, const str
 	for (size_t i = 0; i < csv->count; i++)
 		free((void *)(uintptr_t)csv->columns[i].family.data);
 	free(csv->columns);
-	wcs_reader_free(csv->reader);
+	wcs_line_free(csv->line);
+	free(csv->lines.buffer);
+	free(csv->value);
 	free(csv);
 	return exit_code;
 }

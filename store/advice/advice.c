@@ -13,7 +13,6 @@
 #include "lib/hash.h"
 #include "lib/random.h"
 #include "store/advice/advice_private.h"
-#include "store/mutation.h"
 
 void advice_key_set(struct advice_key *key, struct wcs_slice bytes)
 {
@@ -315,24 +314,6 @@ void wcs_advice_cell(struct wcs_advice *advice, const struct wcs_cell *cell)
 	if (!family->policy)
 		add_peak(stats, &stats->versions, row->versions, family);
 	add_to_family(stats, family, cell);
-}
-
-void wcs_advice_line(struct wcs_advice *advice, const struct wcs_line *line)
-{
-	const struct wcs_mutation *mutation = line->mutation;
-
-	for (size_t i = 0; i < mutation->write_count; i++) {
-		const struct wcs_write *write = &mutation->writes[i];
-		const struct wcs_cell cell = {
-			.differs = i == 0 ? WCS_PART_ROW : WCS_PART_FAMILY,
-			.row = line->key,
-			.family = {write->family, strlen(write->family)},
-			.qualifier = write->qualifier,
-			.info = {.ts = write->kind == WCS_WRITE_SET ? write->ts : WCS_TS_SERVER,
-				 .size = write->form == WCS_FORM_NUMBER ? 8 : write->value.len}};
-
-		wcs_advice_cell(advice, &cell);
-	}
 }
 
 /* ---- Tables ------------------------------------------------------------------------------ */

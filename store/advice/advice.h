@@ -36,8 +36,6 @@ int wcs_advice_table(struct wcs_advice *advice, const struct wcs_table_schema *s
 /* The next cell of the table. Cells of a row come together, those of a column too; rows in any
  * order. Of cell->info only ts (WCS_TS_SERVER: not known) and size count; the value does not. */
 void wcs_advice_cell(struct wcs_advice *advice, const struct wcs_cell *cell);
-/* The same of all cells that a row of text writes. */
-void wcs_advice_line(struct wcs_advice *advice, const struct wcs_line *line);
 /* The traffic of the table: its heat maps of operations and of writes. -ENOMEM. */
 int wcs_advice_traffic(struct wcs_advice *advice, const struct wcs_heat_map *operations,
 		       const struct wcs_heat_map *writes);

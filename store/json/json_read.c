@@ -11,17 +11,14 @@
 #include "lib/utf8.h"
 #include "lib/words.h"
 
-/* Is there so much unread text in memory? */
-static inline bool json_read_has(struct wcs_json_reader *reader, size_t len)
+/* Is there so much unread text? */
+static inline bool json_read_has(const struct wcs_json_reader *reader, size_t len)
 {
-	while ((size_t)(reader->end - reader->at) < len)
-		if (!reader->more || !reader->more(reader))
-			return false;
-	return true;
+	return (size_t)(reader->end - reader->at) >= len;
 }
 
 /* The next byte; -1: the end. */
-static inline int json_read_look(struct wcs_json_reader *reader)
+static inline int json_read_look(const struct wcs_json_reader *reader)
 {
 	return json_read_has(reader, 1) ? *reader->at : -1;
 }
@@ -122,73 +119,60 @@ static size_t json_read_encode(int32_t code, unsigned char *to)
 	return len;
 }
 
-/* An escape, at its backslash. */
-static int json_read_escape(struct wcs_json_reader *reader, struct wcs_slice *run)
+/* An escape, at its backslash, whose bytes go to *to. */
+static bool json_read_escape(struct wcs_json_reader *reader, unsigned char **to)
 {
 	static const char letters[] = "\"\\/bfnrtu", bytes[] = "\"\\/\b\f\n\r\t";
 	const char *letter;
 	int32_t code;
 
 	if (!json_read_has(reader, 2))
-		return -EBADMSG;
+		return false;
 	letter = memchr(letters, reader->at[1], sizeof(letters) - 1);
 	if (!letter)
-		return -EBADMSG;
+		return false;
 	reader->at += 2;
 	code = *letter == 'u' ? json_read_code(reader) : bytes[letter - letters];
-	if (code < 0)
-		return -EBADMSG;
-	*run = (struct wcs_slice){reader->escaped, json_read_encode(code, reader->escaped)};
-	return 1;
-}
-
-int wcs_json_read_run(struct wcs_json_reader *reader, struct wcs_slice *run)
-{
-	int c = json_read_look(reader);
-	const unsigned char *at;
-	size_t n = 1;
-
-	if (c == '"') {
-		reader->at++;
-		return 0;
-	}
-	if (c == '\\')
-		return json_read_escape(reader, run);
-	if (c >= 0x80)
-		json_read_has(reader, 4); /* the whole character, unless the text ends */
-	for (at = reader->at; n > 0; at += n) {
-		at = json_read_plain(at, reader->end);
-		n = at < reader->end && *at >= 0x80 ? utf8_character(at, (size_t)(reader->end - at))
-						    : 0;
-	}
-	*run = (struct wcs_slice){reader->at, (size_t)(at - reader->at)};
-	reader->at = at;
-	return run->len > 0 ? 1 : -EBADMSG;
+	if (code >= 0)
+		*to += json_read_encode(code, *to);
+	return code >= 0;
 }
 
 int wcs_json_read_string(struct wcs_json_reader *reader, unsigned char **to,
 			 struct wcs_slice *string)
 {
-	const unsigned char *start = reader->at;
-	struct wcs_slice run;
 	unsigned char *copy = *to;
-	int rc;
+	bool escaped = false;
 
-	rc = wcs_json_read_run(reader, &run);
-	*string = (struct wcs_slice){start, rc == 1 ? run.len : 0};
-	if (rc == 1 && reader->at < reader->end && *reader->at == '"' &&
-	    run.data == (const void *)start) {
-		reader->at++;
-		return 0;
+	for (;;) {
+		const unsigned char *at = reader->at;
+		size_t n = 1;
+
+		for (; n > 0; at += n) {
+			at = json_read_plain(at, reader->end);
+			n = at < reader->end && *at >= 0x80
+				    ? utf8_character(at, (size_t)(reader->end - at))
+				    : 0;
+		}
+		n = (size_t)(at - reader->at);
+		*string = (struct wcs_slice){reader->at, n};
+		reader->at = at;
+		if (escaped || json_read_look(reader) == '\\') {
+			copy = mempcpy(copy, string->data, n);
+			escaped = true;
+		}
+		if (json_read_look(reader) != '\\')
+			break;
+		if (!json_read_escape(reader, &copy))
+			return -EBADMSG;
 	}
-	for (; rc == 1; rc = wcs_json_read_run(reader, &run)) {
-		memcpy(copy, run.data, run.len);
-		copy += run.len;
-	}
-	if (copy > *to)
+	if (escaped)
 		*string = (struct wcs_slice){*to, (size_t)(copy - *to)};
 	*to = copy;
-	return rc;
+	if (json_read_look(reader) != '"')
+		return -EBADMSG;
+	reader->at++;
+	return 0;
 }
 
 /* ---- Numbers ----------------------------------------------------------------------------- */

@@ -13,11 +13,7 @@
 #include "store/store.h"
 
 struct wcs_json_reader {
-	const unsigned char *at, *end; /* the text in memory that is not read */
-	/* Adds text at the end; it may move the unread text. False: there is none. NULL: all text
-	 * is in memory, and outlives the slices that the reader gives. */
-	bool (*more)(struct wcs_json_reader *reader);
-	unsigned char escaped[4];
+	const unsigned char *at, *end; /* the text that is not read */
 	const char *why; /* the reason of an error, if the first wrong byte does not show it */
 };
 
@@ -48,12 +44,7 @@ bool wcs_json_read_word(struct wcs_json_reader *reader, const char *word);
  * bracket is read; -EBADMSG. */
 int wcs_json_read_next(struct wcs_json_reader *reader, char close, size_t *count);
 
-/* Reads on in a string whose opening quote is read. 1: *run is its next bytes, one or more whole
- * characters with escapes undone, good until the next call; 0: the closing quote is read;
- * -EBADMSG. */
-int wcs_json_read_run(struct wcs_json_reader *reader, struct wcs_slice *run);
-
-/* Reads a string whose text is all in memory. *string lies in the text, or, if it has escapes, at
+/* Reads a string whose opening quote is read. *string lies in the text, or, if it has escapes, at
  * *to, which moves behind it; it takes no more bytes there than in the text. -EBADMSG. */
 int wcs_json_read_string(struct wcs_json_reader *reader, unsigned char **to,
 			 struct wcs_slice *string);

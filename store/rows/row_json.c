@@ -5,6 +5,8 @@
  * escapes or base64, lie in the bytes of the wcs_json_text.
  */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -484,6 +486,30 @@ int wcs_line_parse_keys(const char *text, size_t len, const struct wcs_keys *key
 			struct wcs_line **line, struct wcs_fault *fault)
 {
 	return row_json_parse(text, len, NULL, keys, line, fault);
+}
+
+bool wcs_line_cell(struct wcs_line *line, size_t i, struct wcs_cell *cell)
+{
+	const struct wcs_write *write;
+
+	if (i >= line->mutation->write_count)
+		return false;
+	write = &line->mutation->writes[i];
+	*cell = (struct wcs_cell){
+		.differs = i == 0 ? WCS_PART_ROW : WCS_PART_FAMILY,
+		.row = line->key,
+		.family = {write->family, strlen(write->family)},
+		.qualifier = write->qualifier,
+		.info = {.ts = write->kind == WCS_WRITE_SET ? write->ts : WCS_TS_SERVER,
+			 .size = write->value.len},
+		.value = write->value};
+	if (write->form == WCS_FORM_NUMBER) {
+		cell->info.size = 8;
+		cell->value.data = line->digits;
+		cell->value.len = (size_t)snprintf(line->digits, sizeof(line->digits), "%" PRId64,
+						   write->delta);
+	}
+	return true;
 }
 
 void wcs_line_free(struct wcs_line *line)

@@ -19,7 +19,7 @@ same() {
 }
 
 row() {
-	printf '{"key":"%s","families":{"f":{"q":[{"ts":3,"value":"v"},{"ts":1,"base64":"/w=="}]}}}\n' "$1"
+	printf '{"key":"%s","families":{"f":{"q":[{"ts":3,"value":"v"},{"ts":1,"base64":"/w=="}],"r":[{"ts":3,"value":"w"}]}}}\n' "$1"
 }
 long=$(printf '%300s' '' | tr ' ' a)
 make_store s '{"tables":{"t":{"families":{"f":{}}},"u":{"delimiter":":","families":{"f":{}}},"empty":{}}}'

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * JSON as rowfs and as jansson read it: both take a text, or both refuse it; a text that both take
- * has the same values, also when it comes in pieces; and the writes of a row are those of jansson's
- * tree.
+ * has the same values; and the writes of a row are those of jansson's tree.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -14,46 +13,18 @@
 
 /* ---- Any value ---------------------------------------------------------------------------- */
 
-struct json_fuzz {
-	struct wcs_json_reader reader;
-	const uint8_t *text;
-	size_t len, piece;
-	uint8_t room[16]; /* the longest token, and a piece */
-};
-
-static bool json_fuzz_more(struct wcs_json_reader *reader)
+static bool json_fuzz_same_string(struct wcs_json_text *in, const char *text, size_t len)
 {
-	struct json_fuzz *in = (struct json_fuzz *)reader;
-	size_t left = (size_t)(reader->end - reader->at);
-	size_t n = in->len < in->piece ? in->len : in->piece;
+	struct wcs_slice string;
 
-	FUZZ_CHECK(left + n <= sizeof(in->room));
-	memmove(in->room, reader->at, left);
-	memcpy(in->room + left, in->text, n);
-	in->text += n;
-	in->len -= n;
-	reader->at = in->room;
-	reader->end = in->room + left + n;
-	return n > 0;
-}
-
-static bool json_fuzz_same_string(struct wcs_json_reader *reader, const char *text, size_t len)
-{
-	struct wcs_slice run;
-	int rc;
-
-	while ((rc = wcs_json_read_run(reader, &run)) == 1) {
-		if (run.len > len || memcmp(run.data, text, run.len) != 0)
-			return false;
-		text += run.len;
-		len -= run.len;
-	}
-	return rc == 0 && len == 0;
+	return wcs_json_read_string(&in->reader, &in->to, &string) == 0 &&
+	       fuzz_same(string.data, string.len, text, len);
 }
 
 /* Is the next value of the reader the same as jansson's? */
-static bool json_fuzz_same(struct wcs_json_reader *reader, json_t *json)
+static bool json_fuzz_same(struct wcs_json_text *in, json_t *json)
 {
+	struct wcs_json_reader *reader = &in->reader;
 	size_t count = 0, i;
 	int64_t number;
 	const char *name;
@@ -64,24 +35,22 @@ static bool json_fuzz_same(struct wcs_json_reader *reader, json_t *json)
 	case JSON_OBJECT:
 		if (!wcs_json_read_byte(reader, '{'))
 			return false;
-		json_object_foreach(
-			json, name,
-			element) if (wcs_json_read_next(reader, '}', &count) != 1 ||
-				     !json_fuzz_same_string(reader, name, strlen(name)) ||
-				     !wcs_json_read_byte(reader, ':') ||
-				     !json_fuzz_same(reader, element)) return false;
+		json_object_foreach(json, name,
+				    element) if (wcs_json_read_next(reader, '}', &count) != 1 ||
+						 !json_fuzz_same_string(in, name, strlen(name)) ||
+						 !wcs_json_read_byte(reader, ':') ||
+						 !json_fuzz_same(in, element)) return false;
 		return wcs_json_read_next(reader, '}', &count) == 0;
 	case JSON_ARRAY:
 		if (!wcs_json_read_byte(reader, '['))
 			return false;
 		json_array_foreach(json, i,
 				   element) if (wcs_json_read_next(reader, ']', &count) != 1 ||
-						!json_fuzz_same(reader, element)) return false;
+						!json_fuzz_same(in, element)) return false;
 		return wcs_json_read_next(reader, ']', &count) == 0;
 	case JSON_STRING:
 		return wcs_json_read_byte(reader, '"') &&
-		       json_fuzz_same_string(reader, json_string_value(json),
-					     json_string_length(json));
+		       json_fuzz_same_string(in, json_string_value(json), json_string_length(json));
 	case JSON_INTEGER:
 	case JSON_REAL:
 		return wcs_json_read_peek(reader) >= 0 &&
@@ -189,9 +158,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct wcs_line *line;
 	static struct wcs_json_text all;
-	size_t piece = fuzz_byte(&data, &size) % 4 + 1;
-	struct json_fuzz in = {
-		.reader = {.more = json_fuzz_more}, .text = data, .len = size, .piece = piece};
 	struct wcs_fault fault = {.text = ""};
 	json_error_t why;
 	json_t *root;
@@ -215,9 +181,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	FUZZ_CHECK((rc == 0) == (root != NULL) ||
 		   (!root && strstr(why.text, "real number overflow")));
 	if (root && rc == 0) {
-		in.reader.at = in.reader.end = in.room;
-		FUZZ_CHECK(json_fuzz_same(&in.reader, root));
-		FUZZ_CHECK(wcs_json_read_peek(&in.reader) < 0);
+		FUZZ_CHECK(wcs_json_start(&all, text, size, &fault) == 0);
+		FUZZ_CHECK(json_fuzz_same(&all, root));
+		FUZZ_CHECK(wcs_json_read_peek(&all.reader) < 0);
 	}
 	fault.text[0] = '\0';
 	rc = wcs_line_parse(text, size, NULL, &line, &fault);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* JSON text: the cases of RFC 8259 as JSONTestSuite lists them, as values in an object; and rows in
- * pieces. */
+/* JSON text: the cases of RFC 8259 as JSONTestSuite lists them, as values in an object. */
 #include "tests/unit/suite.h"
 
 #include <errno.h>
-#include <inttypes.h>
 
 /* clang-format off */
 #define T(text) {text, sizeof(text) - 1}
@@ -105,115 +103,4 @@ SUITE_TEST(test_rfc_8259, 10)
 	value((struct wcs_slice)T("{\"foo\\u0000bar\": 42}"), "not JSON: a NUL in a name");
 	value((struct wcs_slice)T("[\"\\ud800abc\"]"), "not JSON: a lone surrogate");
 	value((struct wcs_slice)T("[\"\\ud800\\u0041\"]"), "not JSON: a lone surrogate");
-}
-
-/* ---- Rows in pieces ---------------------------------------------------------------------- */
-
-struct pieces {
-	const char *text;
-	size_t len, piece;
-	size_t room; /* for a part of a value */
-	FILE *out;
-};
-
-static int read_piece(void *ctx, void *buf, size_t len, size_t *got)
-{
-	struct pieces *pieces = ctx;
-
-	*got = pieces->piece < len ? pieces->piece : len;
-	*got = *got < pieces->len ? *got : pieces->len;
-	memcpy(buf, pieces->text, *got);
-	pieces->text += *got;
-	pieces->len -= *got;
-	return pieces->len == 0 && pieces->piece == 7 ? -EIO : 0;
-}
-
-/* Reads on behind an error, which must come again. */
-static int print_cells(struct pieces *pieces)
-{
-	struct wcs_reader *reader;
-	struct wcs_cell cell;
-	char value[64];
-	size_t got;
-	int rc, more;
-
-	SUITE_OK(wcs_reader_new(read_piece, pieces, NULL, &reader));
-	while ((rc = wcs_reader_next(reader, &cell)) == 1) {
-		fprintf(pieces->out, "%d%.*s/%.*s/%.*s@%" PRId64 "=", (int)cell.differs,
-			(int)cell.row.len, (const char *)cell.row.data, (int)cell.family.len,
-			(const char *)cell.family.data, (int)cell.qualifier.len,
-			(const char *)cell.qualifier.data, cell.info.ts);
-		for (more = cell.info.ts != 99; more == 1;) { /* which is skipped */
-			more = wcs_reader_value(reader, value, pieces->room, &got);
-			if (more >= 0)
-				fwrite(value, 1, got, pieces->out);
-		}
-		fputc(' ', pieces->out);
-	}
-	ck_assert_int_eq(wcs_reader_next(reader, &cell), rc);
-	ck_assert_int_eq(wcs_reader_value(reader, value, pieces->room, &got), rc);
-	wcs_reader_free(reader);
-	return rc;
-}
-
-/* The cells of the text, then the result. */
-static void expect_cells(const char *text, size_t piece, size_t room, const char *expected)
-{
-	struct pieces pieces = {.text = text, .len = strlen(text), .piece = piece, .room = room};
-	char *got;
-	size_t len;
-
-	pieces.out = open_memstream(&got, &len);
-	fprintf(pieces.out, "%d", print_cells(&pieces));
-	fclose(pieces.out);
-	ck_assert_msg(strcmp(got, expected) == 0, "%s in pieces of %zu: %s", text, piece, got);
-	free(got);
-}
-
-#define CELLS(cells) "{\"key\":\"k\",\"families\":{\"f\":{\"q\":[" cells "]}}}\n"
-
-SUITE_TEST(test_rows_in_pieces, 10)
-{
-	static const char rows[] =
-		"{\"key\":\"a%41\",\"families\":{\"f\":{\"p\":[{\"ts\":3,\"value\":\"x\\u00e4y\"},"
-		"{\"ts\":2,\"base64\":\"aGVsbG8gdGhlcmU=\"}],\"q\":[{\"ts\":99,\"value\":\"\\n\"},"
-		"{\"ts\":1,\"value\":-5,\"state\":\"AQA=\"}]}}}\n"
-		"{\"key\":\"aA\",\"families\":{\"f\":{\"q\":[{\"ts\":0,\"value\":\"\"}]},"
-		"\"g\":{\"q\":[{\"ts\":1,\"value\":\"\xf0\x9f\x98\x80\"}]}}}\n" CELLS(
-			"{\"ts\":1,\"value\":\"v\"}");
-	static const char cells[] = "0aA/f/p@3=x\xc3\xa4y 3aA/f/p@2=hello there 2aA/f/q@99= "
-				    "3aA/f/q@1=-5 3aA/f/q@0= 1aA/g/q@1=\xf0\x9f\x98\x80 "
-				    "0k/f/q@1=v 0";
-
-	for (size_t piece = 1; piece < sizeof(rows); piece++)
-		if (piece != 7)
-			expect_cells(rows, piece, piece % 2 ? 4 : 64, cells);
-	expect_cells(CELLS("{\"ts\":1,\"value\":\"v\"}"), 7, 64, "0k/f/q@1=v -5");
-}
-
-SUITE_TEST(test_wrong_rows, 10)
-{
-	static const char *const bad[] = {"[]",
-					  "{}",
-					  "{\"key\":\"\",\"families\":{}}",
-					  "{\"key\":\"%4\",\"families\":{}}",
-					  "{\"key\":\"k\"}",
-					  "{\"key\":\"k\",\"families\":{}",
-					  "{\"key\":\"k\",\"families\":{}},",
-					  CELLS("{\"value\":\"v\"}"),
-					  CELLS("{\"ts\":-1,\"value\":\"v\"}"),
-					  CELLS("{\"ts\":1.0,\"value\":\"v\"}"),
-					  CELLS("{\"ts\":1}"),
-					  CELLS("\"v\""),
-					  CELLS("{\"ts\":1,\"value\":1.5}"),
-					  CELLS("{\"ts\":1,\"value\":null}"),
-					  CELLS("{\"ts\":1,\"base64\":5}")};
-
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		expect_cells(bad[i], i % 3 + 1, 64, "-22");
-	for (size_t room = 4; room < 16; room++) {
-		expect_cells(CELLS("{\"ts\":1,\"base64\":\"AA==AA==\"}"), 1, room, "0k/f/q@1= -22");
-		expect_cells(CELLS("{\"ts\":1,\"base64\":\"AAA\"}"), 1, room, "0k/f/q@1= -22");
-	}
-	expect_cells(CELLS("{\"ts\":1,\"value\":\"v\",\"x\":1}"), 1, 64, "0k/f/q@1=v -22");
 }

@@ -3,7 +3,7 @@
  * Reads whole lines of a file. The buffer grows only when a line does not fit, and no byte is
  * searched twice for a newline.
  */
-#include "mkfs/load/lines.h"
+#include "mkfs/text/lines.h"
 
 #include <errno.h>
 #include <stdlib.h>
