@@ -10,8 +10,6 @@
  *   table. At a root with tables each table line opens the .rows of its table.
  * - The number of applied lines counts those that the mount has acknowledged. If a write fails and
  *   the bad line is not known, more of them may be applied.
- * - A thread writes a large piece while the next one is made. It only writes: the piece is counted,
- *   or its error reported, when the next one is complete.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,33 +23,21 @@
 
 #include "lib/grow.h"
 #include "lib/system/message.h"
-#include "lib/system/threads.h"
 #include "mkfs/base/mounted.h"
 #include "mkfs/load/sink.h"
 #include "store/rows.h"
 
-#define SINK_PIECE  (15u << 16)	     /* bytes of rows: with the last row mostly one request */
-#define SINK_BEHIND (SINK_PIECE / 4) /* pieces of that size go to the thread */
+#define SINK_PIECE  (15u << 16) /* bytes of rows: with the last row mostly one request */
 #define SINK_SCHEMA "/.rowfs/schema.json"
 #define SINK_LIMIT  "%s: this process may write no more into one file (ulimit -f)"
 
-/* Consecutive lines that go into one .rows. */
+/* Consecutive lines. */
 struct sink_run {
 	const char *text;
 	size_t len;
 	uint64_t first;		 /* number of the first line, from 1 */
-	const uint64_t *origins; /* instead, the number of each; NULL: none */
-	uint64_t lines, rows;	 /* rows: lines that are neither blank nor a table's */
-	size_t taken;		 /* set by sink_mount_put_run, as the next */
-	int error;
-};
-
-/* A run with memory of its own. */
-struct sink_piece {
-	struct sink_run run;
-	struct wcs_text text;
-	uint64_t *origins;
-	size_t origins_room;
+	const uint64_t *numbers; /* instead, the number of each; NULL: none */
+	bool table;		 /* it is a table line */
 };
 
 struct sink_mount {
@@ -63,9 +49,9 @@ struct sink_mount {
 	int dir;		       /* the directory */
 	int rows;		       /* the open .rows; -1: none */
 	uint64_t stream;	       /* lines written into it */
-	struct sink_piece pieces[2], *filling;
-	struct sink_run *given; /* to the thread; NULL: none, and no thread */
-	pthread_t thread;
+	struct wcs_text text;	       /* of rows of CSV that wait */
+	uint64_t *numbers;	       /* of their lines */
+	size_t waiting, numbers_room;
 };
 
 /* ---- Lines ------------------------------------------------------------------------------- */
@@ -76,6 +62,13 @@ static size_t sink_mount_line(const char *text, size_t len)
 	const char *newline = memchr(text, '\n', len);
 
 	return newline ? (size_t)(newline - text) : len;
+}
+
+static bool sink_mount_blank(const char *text, size_t len)
+{
+	while (len > 0 && memchr(" \t\r\n", text[len - 1], 4))
+		len--;
+	return len == 0;
 }
 
 /* The parsed line, if it is valid and no row; else NULL. The caller frees it. */
@@ -94,24 +87,6 @@ static struct wcs_line *sink_mount_other(const char *text, size_t len)
 	return NULL;
 }
 
-/* Removes the first lines, which are applied, from the run. */
-static void sink_mount_advance(struct sink_mount *to, struct sink_run *run, uint64_t lines)
-{
-	to->stream += lines;
-	for (; lines > 0 && run->lines > 0; lines--, run->lines--) {
-		size_t n = sink_mount_line(run->text, run->len);
-		struct wcs_line *other = sink_mount_other(run->text, n);
-
-		to->sink.rows += strspn(run->text, " \t\r") < n && !other;
-		wcs_line_free(other);
-		n += n < run->len ? 1 : 0;
-		run->text += n;
-		run->len -= n;
-		run->first++;
-		run->origins += run->origins != NULL;
-	}
-}
-
 /* ---- Writing ----------------------------------------------------------------------------- */
 
 /* Returns how many bytes were written; fewer than len: errno says why. */
@@ -127,16 +102,6 @@ static size_t sink_mount_put(int fd, const char *text, size_t len)
 		taken += put > 0 ? (size_t)put : 0;
 	}
 	return taken;
-}
-
-/* Writes the run, with a newline at its end. */
-static void sink_mount_put_run(int fd, struct sink_run *run)
-{
-	run->taken = sink_mount_put(fd, run->text, run->len);
-	run->error = run->taken < run->len || (run->text[run->len - 1] != '\n' &&
-					       sink_mount_put(fd, "\n", 1) < 1)
-			     ? errno
-			     : 0;
 }
 
 /* Has the file reached this process's limit on file sizes? */
@@ -172,7 +137,7 @@ static bool sink_mount_reason(struct sink *sink, int fd, uint64_t *line)
 }
 
 /* lines: how many of the failed write may not be applied. The first is sink.failed. */
-static void sink_mount_range(struct sink_mount *to, uint64_t lines, int rc)
+static int sink_mount_range(struct sink_mount *to, uint64_t lines, int rc)
 {
 	struct sink *sink = &to->sink;
 	char range[64] = "";
@@ -181,126 +146,101 @@ static void sink_mount_range(struct sink_mount *to, uint64_t lines, int rc)
 		snprintf(range, sizeof(range), ", here or up to %" PRIu64 " line%s behind",
 			 lines - 1, message_plural(lines - 1));
 	sink->least = true;
-	sink_fail(sink, rc, "%s%s", strerror(-rc), range);
+	return sink_fail(sink, rc, "%s%s", strerror(-rc), range);
 }
 
-/* A write of the run failed: finds the line and the reason. */
-static int sink_mount_refused(struct sink_mount *to, struct sink_run *run)
+/* Counts the first lines of a run, at most max, and adds those that are rows to the applied ones.
+ */
+static uint64_t sink_mount_applied(struct sink_mount *to, const struct sink_run *run, uint64_t max)
 {
-	const char *at = run->text, *end = run->text + run->taken, *newline;
-	int rc = -run->error;
+	const char *at = run->text, *end = at + run->len;
+	uint64_t lines = 0;
+
+	for (; at < end && lines < max; lines++) {
+		size_t n = sink_mount_line(at, (size_t)(end - at));
+
+		to->sink.rows += !run->table && !sink_mount_blank(at, n);
+		at += n + 1;
+	}
+	return lines;
+}
+
+/* A write of the run failed behind so many bytes: finds the line and the reason. */
+static int sink_mount_refused(struct sink_mount *to, const struct sink_run *run, size_t taken)
+{
+	const char *at = run->text, *end = at + taken, *newline;
+	int rc = -errno;
 	bool limit = rc == -EFBIG && sink_mount_is_limit(to->rows);
-	uint64_t lines = 0, line = 0;
+	uint64_t lines = 0, line = 0, all = 0;
 	bool told = !limit && sink_mount_reason(&to->sink, to->rows, &line);
 
 	for (; (newline = memchr(at, '\n', (size_t)(end - at))) != NULL; lines++)
 		at = newline + 1;
-	while (at < end && strchr(" \t\r", *at))
-		at++;
 	/* Close applies a last line without a newline. If it fails, the write's error is reported.
 	 */
-	if (close(to->rows) == 0 && at < end)
+	if (close(to->rows) == 0 && !sink_mount_blank(at, (size_t)(end - at)))
 		lines++;
 	to->rows = -1;
-	sink_mount_advance(to, run, told && line > to->stream ? line - to->stream - 1 : lines);
-	to->sink.failed = !run->origins ? run->first : run->lines > 0 ? *run->origins : 0;
+	if (told && line > to->stream)
+		lines = line - to->stream - 1;
+	lines = sink_mount_applied(to, run, lines);
+	to->sink.failed = run->numbers ? run->numbers[lines] : run->first + lines;
 	if (limit) /* the bad line is the one in which the last write ended */
-		sink_fail(&to->sink, rc, SINK_LIMIT, strerror(EFBIG));
-	if (!limit && !told)
-		sink_mount_range(to, run->lines, rc);
-	return rc;
+		return sink_fail(&to->sink, rc, SINK_LIMIT, strerror(EFBIG));
+	if (told)
+		return rc;
+	for (at = run->text, end = at + run->len; at < end; all++)
+		at += sink_mount_line(at, (size_t)(end - at)) + 1;
+	return sink_mount_range(to, all - lines, rc);
 }
 
-/* Counts the run, which is written, and empties it; or finds out why it was refused. */
-static int sink_mount_result(struct sink_mount *to, struct sink_run *run)
+/* Writes the run, with a newline at its end. */
+static int sink_mount_put_run(struct sink_mount *to, const struct sink_run *run)
 {
-	if (run->error)
-		return sink_mount_refused(to, run);
-	to->stream += run->lines;
-	to->sink.rows += run->rows;
-	*run = (struct sink_run){.text = NULL};
+	uint64_t lines = 0;
+	size_t taken;
+
+	if (run->len == 0 || (to->rows < 0 && sink_mount_blank(run->text, run->len)))
+		return 0;
+	if (to->rows < 0) {
+		for (const char *at = run->text; memchr(" \t\r\n", *at, 4); at++)
+			lines += *at == '\n';
+		to->sink.failed = run->first + lines;
+		return sink_fail(&to->sink, -EINVAL,
+				 "a row, but no line {\"table\": NAME} came before it");
+	}
+	taken = sink_mount_put(to->rows, run->text, run->len);
+	if (taken < run->len ||
+	    (run->text[run->len - 1] != '\n' && sink_mount_put(to->rows, "\n", 1) < 1))
+		return sink_mount_refused(to, run, taken);
+	to->stream += sink_mount_applied(to, run, UINT64_MAX);
 	return 0;
 }
 
-static int sink_mount_settle(struct sink_mount *to)
-{
-	struct sink_run *run = to->given;
-
-	if (!run)
-		return 0;
-	pthread_join(to->thread, NULL);
-	to->given = NULL;
-	return sink_mount_result(to, run);
-}
-
-/* Writes the run, if it has lines; all before it is written first. */
-static int sink_mount_flush(struct sink_mount *to, struct sink_run *run)
-{
-	int rc = sink_mount_settle(to);
-
-	if (rc || run->lines == 0)
-		return rc;
-	sink_mount_put_run(to->rows, run);
-	return sink_mount_result(to, run);
-}
-
-/* ---- Pieces ------------------------------------------------------------------------------ */
-
-static void *sink_mount_main(void *ctx)
-{
-	struct sink_mount *to = ctx;
-
-	sink_mount_put_run(to->rows, to->given);
-	return NULL;
-}
-
-/* Writes the piece that was filled, or has a thread write it. */
-static int sink_mount_give(struct sink_mount *to, bool behind)
-{
-	struct sink_piece *piece = to->filling;
-	int rc = sink_mount_settle(to);
-
-	if (rc)
-		return rc;
-	piece->run.text = piece->text.bytes;
-	piece->run.len = piece->text.len;
-	piece->text.len = 0;
-	to->given = &piece->run;
-	if (behind && threads_start(&to->thread, sink_mount_main, to)) {
-		to->filling = to->pieces + (piece == to->pieces);
-		return 0;
-	}
-	to->given = NULL;
-	rc = sink_mount_flush(to, &piece->run);
-	if (piece->text.room > 4 * SINK_PIECE) { /* of a long row */
-		free(piece->text.bytes);
-		piece->text = (struct wcs_text){.bytes = NULL};
-	}
-	return rc;
-}
+/* ---- Rows of CSV ------------------------------------------------------------------------- */
 
 static int sink_mount_finish(struct sink *sink)
 {
-	return sink_mount_give((struct sink_mount *)sink, false);
+	struct sink_mount *to = (struct sink_mount *)sink;
+	const struct sink_run run = {
+		.text = to->text.bytes, .len = to->text.len, .numbers = to->numbers};
+
+	to->text.len = to->waiting = 0;
+	return sink_mount_put_run(to, &run);
 }
 
 static int sink_mount_row(struct sink *sink, const struct csv_row *row)
 {
 	struct sink_mount *to = (struct sink_mount *)sink;
-	struct sink_piece *piece = to->filling;
-	struct sink_run *run = &piece->run;
-	int rc = grow(&piece->origins, &piece->origins_room, run->lines + 1, 1024,
-		      sizeof(*piece->origins));
+	int rc = grow(&to->numbers, &to->numbers_room, to->waiting + 2, 1024, sizeof(*to->numbers));
 
 	if (!rc)
-		rc = wcs_text_row(&piece->text, sink->keys, row->cells, row->count);
+		rc = wcs_text_row(&to->text, sink->keys, row->cells, row->count);
 	if (rc)
 		return rc;
-	piece->origins[run->lines++] = row->line;
-	run->rows++;
-	run->origins = piece->origins;
-	return piece->text.len < SINK_PIECE ? 0
-					    : sink_mount_give(to, piece->text.len < 2 * SINK_PIECE);
+	to->numbers[to->waiting++] = row->line;
+	to->numbers[to->waiting] = 0; /* none in particular */
+	return to->text.len < SINK_PIECE ? 0 : sink_mount_finish(sink);
 }
 
 /* ---- Tables and schemas ------------------------------------------------------------------ */
@@ -329,10 +269,7 @@ static int sink_mount_resume(struct sink *sink)
 	struct sink_mount *to = (struct sink_mount *)sink;
 	int rc = sink_mount_rows_of(to, sink->table);
 
-	for (size_t i = 0; i < 2; i++) {
-		to->pieces[i].run = (struct sink_run){.text = NULL};
-		to->pieces[i].text.len = 0;
-	}
+	to->text.len = to->waiting = 0;
 	return rc ? sink_fail(sink, rc, "%s", strerror(-rc)) : 0;
 }
 
@@ -394,25 +331,10 @@ static int sink_mount_take(struct sink_mount *to, const struct wcs_line *line, c
 	return rc;
 }
 
-/* Writes the run, the last of a text, or gives a copy of it to the thread. */
-static int sink_mount_end(struct sink_mount *to, struct sink_run *run)
-{
-	struct sink_piece *piece = to->filling;
-
-	if (run->len < SINK_BEHIND || run->len > 2 * SINK_PIECE ||
-	    run->text[run->len - 1] != '\n' ||
-	    grow(&piece->text.bytes, &piece->text.room, run->len, SINK_PIECE, 1))
-		return sink_mount_flush(to, run);
-	memcpy(piece->text.bytes, run->text, run->len);
-	piece->text.len = run->len;
-	piece->run = *run;
-	return sink_mount_give(to, true);
-}
-
 static int sink_mount_write(struct sink *sink, const char *text, size_t len)
 {
 	struct sink_mount *to = (struct sink_mount *)sink;
-	struct sink_run run = {0};
+	struct sink_run run = {.text = text, .first = sink->lines + 1};
 	uint64_t number = sink->lines;
 	int rc = 0;
 
@@ -421,27 +343,24 @@ static int sink_mount_write(struct sink *sink, const char *text, size_t len)
 		struct wcs_line *other = sink_mount_other(text, n);
 
 		number++;
-		if (other && (!to->mounted->rows || other->kind != WCS_LINE_TABLE)) {
-			rc = sink_mount_flush(to, &run);
-			sink->failed = rc ? sink->failed : number;
-			if (!rc && sink_mount_take(to, other, text, n))
-				rc = -EINVAL;
-		} else if (to->rows < 0 && strspn(text, " \t\r") < n) {
-			sink->failed = number;
-			rc = sink_fail(sink, -EINVAL,
-				       "a row, but no line {\"table\": NAME} came before it");
-		} else if (to->rows >= 0) {
-			if (run.len == 0)
-				run = (struct sink_run){.text = text, .first = number};
-			run.len += all;
-			run.lines++;
-			run.rows += !other && strspn(text, " \t\r") < n;
-		}
-		wcs_line_free(other);
 		text += all;
 		len -= all;
+		if (!other) {
+			run.len += all;
+			continue;
+		}
+		rc = sink_mount_put_run(to, &run);
+		run = (struct sink_run){.text = text, .first = number + 1};
+		if (!rc && to->mounted->rows && other->kind == WCS_LINE_TABLE) {
+			rc = sink_mount_put_run(
+				to, &(struct sink_run){text - all, all, number, NULL, true});
+		} else if (!rc && sink_mount_take(to, other, text - all, n)) {
+			sink->failed = number;
+			rc = -EINVAL;
+		}
+		wcs_line_free(other);
 	}
-	return rc ? rc : sink_mount_end(to, &run);
+	return rc ? rc : sink_mount_put_run(to, &run);
 }
 
 static int sink_mount_sync(struct sink *sink)
@@ -505,10 +424,8 @@ static void sink_mount_close(struct sink *sink)
 		close(to->rows);
 	if (to->dir >= 0)
 		close(to->dir);
-	for (size_t i = 0; i < 2; i++) {
-		free(to->pieces[i].text.bytes);
-		free(to->pieces[i].origins);
-	}
+	free(to->text.bytes);
+	free(to->numbers);
 	wcs_schema_free(sink->schema);
 	free(to);
 }
@@ -536,7 +453,6 @@ int sink_mount_open(const struct program *program, const struct mounted *mounted
 	to->program = program;
 	to->hidden = UINT64_MAX; /* nothing is written yet */
 	to->rows = -1;
-	to->filling = to->pieces;
 	to->mounted = mounted;
 	to->dir = open(mounted->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (to->dir < 0)

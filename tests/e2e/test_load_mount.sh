@@ -49,7 +49,7 @@ awk 'BEGIN { print "{\"table\":\"u\"}"
 yields "20,000 rows: all of them" 20000 'entries m/u/r | wc -l' "$load" m many
 check_eq "the last one" 19999 "$(cat m/u/r/19999/f/q)"
 sed 's/r#/s#/; 9001s/"ts"/"tz"/' many >late
-fail_with "a bad line while the piece behind it is made" 1 \
+fail_with "a bad line behind many" 1 \
 	'^rowfs-load: late:9001: .*tz.* \(8999 lines applied before it\)$' "$load" m late
 check_eq "no line behind it is applied" 8999 "$(entries m/u/s | wc -l)"
 awk 'BEGIN { print ",f"; print ",q"
@@ -59,7 +59,7 @@ fail_with "csv: a bad record behind a piece" 1 \
 	'^rowfs-load: late.csv:20000:[0-9]+: .*quotes.* \(13331 lines applied' "$load" --csv u m late.csv
 check_eq "csv: all before it are applied" 13330 "$(entries m/u/c | wc -l)"
 sed '20000d' late.csv >outside.csv
-fail_with "csv: a row that is refused while the piece behind it is made" 1 \
+fail_with "csv: a row that is refused" 1 \
 	'^rowfs-load: outside.csv:13500: key' "$load" --csv u m/u/c outside.csv
 
 # ---- Where it stops --------------------------------------------------------------------------
