@@ -55,20 +55,25 @@ int sink_design(struct sink *sink, const char *table)
 	return rc;
 }
 
-bool sink_keep_designs(struct sink *sink, struct wcs_schema *schema)
+int sink_keep_designs(struct sink *sink, struct wcs_schema *schema, bool *removed)
 {
-	bool removed = false;
+	const struct wcs_table_schema *named;
+	int rc = 0;
 
-	for (size_t i = 0; i < schema->table_count; i++) {
+	*removed = false;
+	wcs_schema_free(sink->schema); /* lines before this one may have changed it */
+	sink->schema = NULL;
+	for (size_t i = 0; !rc && i < schema->table_count; i++) {
 		struct wcs_table_schema *table = &schema->tables[i];
 
-		if (table->keys && sink->kind->has(sink, table->name)) {
-			free(table->keys);
-			table->keys = NULL;
-			removed = true;
-		}
+		rc = table->keys ? sink_table(sink, table->name, &named) : 0;
+		if (rc || !table->keys || !named)
+			continue;
+		free(table->keys);
+		table->keys = NULL;
+		*removed = true;
 	}
-	return removed;
+	return rc;
 }
 
 int sink_family(struct sink *sink, const char *table, const char *family)

@@ -47,8 +47,6 @@ struct sink_kind {
 	/* The number of cells written; *old: with timestamps before 1973 (struct wcs_stats). Into a
 	 * mount also by other processes. */
 	uint64_t (*cells)(struct sink *sink, uint64_t *old);
-	/* Is there such a table? */
-	bool (*has)(struct sink *sink, const char *table);
 	/* Reads the store's schema. A failure sets only why. */
 	int (*schema)(struct sink *sink, struct wcs_schema **schema);
 	void (*close)(struct sink *sink);
@@ -72,8 +70,8 @@ int sink_fail_import(struct sink *sink, int rc, const char *why);
 int sink_design(struct sink *sink, const char *table);
 
 /* Removes the designs of tables that exist from the schema of a line: such a table keeps its own.
- * Returns whether there were any. */
-bool sink_keep_designs(struct sink *sink, struct wcs_schema *schema);
+ * Sets *removed if there were any. A failure sets only why. */
+int sink_keep_designs(struct sink *sink, struct wcs_schema *schema, bool *removed);
 
 /* Has the table the family? -ENOENT: no, and why lists its families. */
 int sink_family(struct sink *sink, const char *table, const char *family);

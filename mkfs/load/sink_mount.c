@@ -300,6 +300,7 @@ static int sink_mount_take(struct sink_mount *to, const struct wcs_line *line, c
 			   size_t len)
 {
 	char *changed;
+	bool removed;
 	int rc;
 
 	if (line->kind == WCS_LINE_TABLE) {
@@ -322,8 +323,9 @@ static int sink_mount_take(struct sink_mount *to, const struct wcs_line *line, c
 					 "into the root of a mount of all tables",
 					 name, to->mounted->table);
 	}
-	if (!sink_keep_designs(&to->sink, line->schema))
-		return sink_mount_schema(to, text, len);
+	rc = sink_keep_designs(&to->sink, line->schema, &removed);
+	if (rc || !removed)
+		return rc ? rc : sink_mount_schema(to, text, len);
 	changed = wcs_schema_line(line->schema);
 	rc = changed ? sink_mount_schema(to, changed, strlen(changed))
 		     : sink_fail(&to->sink, -ENOMEM, "no memory");
@@ -386,20 +388,12 @@ static uint64_t sink_mount_cells(struct sink *sink, uint64_t *old)
 	return sink_mount_since(to, "\nrowfs_store_written_cells_total", to->cells);
 }
 
-/* A directory in a table takes the schema of this table alone. */
-static bool sink_mount_has(struct sink *sink, const char *table)
-{
-	const struct sink_mount *to = (const struct sink_mount *)sink;
-
-	return to->mounted->rows || faccessat(to->dir, table, F_OK, 0) == 0;
-}
-
 static int sink_mount_read_schema(struct sink *sink, struct wcs_schema **schema)
 {
-	struct sink_mount *to = (struct sink_mount *)sink;
-
+	const struct sink_mount *to = (const struct sink_mount *)sink;
 	struct wcs_fault fault;
 	int rc = mounted_schema(to->mounted->root, schema, &fault);
+
 	return rc ? sink_fail(sink, rc, "%s/.rowfs/schema.json: %s", to->mounted->root, fault.text)
 		  : 0;
 }
@@ -436,7 +430,6 @@ static const struct sink_kind sink_mount_kind = {.write = sink_mount_write,
 						 .resume = sink_mount_resume,
 						 .sync = sink_mount_sync,
 						 .cells = sink_mount_cells,
-						 .has = sink_mount_has,
 						 .schema = sink_mount_read_schema,
 						 .close = sink_mount_close};
 

@@ -23,13 +23,16 @@ static int sink_store_other(void *ctx, const struct wcs_line *line, struct wcs_t
 {
 	struct sink_store *to = ctx;
 	struct wcs_table *named;
+	bool removed;
 	int rc;
 
 	if (line->kind == WCS_LINE_SCHEMA && to->sink.no_schema)
 		return 0;
 	if (line->kind == WCS_LINE_SCHEMA) {
-		sink_keep_designs(&to->sink, line->schema);
-		return wcs_schema_apply(to->store, line->schema, fault);
+		rc = sink_keep_designs(&to->sink, line->schema, &removed);
+		if (rc)
+			snprintf(fault->text, sizeof(fault->text), "%.300s", to->sink.why);
+		return rc ? rc : wcs_schema_apply(to->store, line->schema, fault);
 	}
 	rc = wcs_table_open(to->store, line->table, &named);
 	if (rc) {
@@ -145,16 +148,6 @@ static uint64_t sink_store_cells(struct sink *sink, uint64_t *old)
 	return stats.cells_written;
 }
 
-static bool sink_store_has(struct sink *sink, const char *table)
-{
-	struct wcs_table *named;
-
-	if (wcs_table_open(((struct sink_store *)sink)->store, table, &named))
-		return false;
-	wcs_table_close(named);
-	return true;
-}
-
 static int sink_store_schema(struct sink *sink, struct wcs_schema **schema)
 {
 	int rc = wcs_schema_get(((struct sink_store *)sink)->store, schema);
@@ -179,7 +172,6 @@ static const struct sink_kind sink_store_kind = {.write = sink_store_write,
 						 .resume = sink_store_resume,
 						 .sync = sink_store_sync,
 						 .cells = sink_store_cells,
-						 .has = sink_store_has,
 						 .schema = sink_store_schema,
 						 .close = sink_store_close};
 
