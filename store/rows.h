@@ -173,7 +173,9 @@ void wcs_table_watch(struct wcs_table *table, const struct wcs_watch *watch);
 
 /* The content of a stream of rows as text. */
 enum wcs_export_kind {
-	WCS_EXPORT_ROWS, /* a row object a line, keys ascending; see WCS_EXPORT_LINE_MAX */
+	WCS_EXPORT_ROWS, /* a row object a line, keys ascending; a line of more bytes than
+			  * WCS_EXPORT_LINE_MAX ends before the row's next cell, and the row goes on
+			  * in another one, with its key */
 	WCS_EXPORT_KEYS, /* the row keys, one a line: the same text, without JSON around it */
 	WCS_EXPORT_ROW,	 /* the row object of just the row `key`; nothing where there is none */
 	WCS_EXPORT_LOOK, /* WCS_EXPORT_ROW to learn the length: no traffic (heat/heat.h); -EFBIG in
@@ -203,10 +205,6 @@ int wcs_export_read(struct wcs_export *exported, void *buf, size_t len, size_t *
 int wcs_export_cell(struct wcs_export *exported, struct wcs_cell *cell);
 int wcs_export_value(struct wcs_export *exported, void *buf, size_t len, uint64_t offset,
 		     size_t *got);
-/* Of WCS_EXPORT_ROWS: a line that has more bytes ends before the row's next cell, and the row goes
- * on in another one, with its key; so all lines together make the same cells. Without this it is
- * WCS_EXPORT_LINE_MAX, and of one row none (0). Before the first read. */
-void wcs_export_set_line_max(struct wcs_export *exported, size_t bytes);
 void wcs_export_close(struct wcs_export *exported);
 
 #endif

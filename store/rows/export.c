@@ -105,11 +105,6 @@ int wcs_export_open(struct wcs_table *table, const struct wcs_slice *key, enum w
 	return 0;
 }
 
-void wcs_export_set_line_max(struct wcs_export *exported, size_t bytes)
-{
-	exported->writer.line_max = bytes;
-}
-
 void wcs_export_close(struct wcs_export *exported)
 {
 	if (exported == NULL)
