@@ -36,7 +36,6 @@
 #include "lib/system/threads.h"
 
 enum { EXIT_USAGE = 2 };
-enum { JSON_BYTES = 1 << 30 };
 enum { FILES_LEAST = 64 };
 enum { ARENAS = 2 };		/* of malloc, see run */
 #define SECOND INT64_C(1000000) /* microseconds */
@@ -150,7 +149,6 @@ static int open_store(const struct options *options, struct fs *fs)
 				    .ends = fs_waits,
 				    .fatal = on_fatal,
 				    .cache_bytes = (size_t)options->cache << 20,
-				    .json_bytes = JSON_BYTES,
 				    .sync = options->sync,
 				    .gc_interval =
 					    options->read_only ? 0 : options->gc_interval * SECOND,

@@ -119,9 +119,10 @@ static int advise_rows(struct advise *advise)
 /* Parses a line, whose key is as the present table has it. */
 static int advise_parse(struct advise *advise, const char *text, size_t len)
 {
+	const struct wcs_line_form form = {.keys = advise->in.keys};
 	struct wcs_fault fault = {0};
 
-	if (wcs_line_parse_keys(text, len, advise->in.keys, &advise->line, &fault))
+	if (wcs_line_parse(text, len, &form, &advise->line, &fault))
 		return advise_fail(advise, advise->number, (uint64_t)fault.column, fault.text);
 	return PROGRAM_OK;
 }

@@ -26,19 +26,23 @@ struct wcs_line {
 	char digits[24];	       /* of wcs_line_cell */
 };
 
+/* How lines of rows are read. */
+struct wcs_line_form {
+	const struct wcs_keys *keys; /* the design of their table; NULL: it is plain */
+	unsigned char delimiter; /* of a plain table, whose keys may have "%="; 0: they may not */
+	size_t memory;		 /* bytes in which a row is read, then -EFBIG; 0: any */
+};
+
 /*
  * Parses one line (len bytes without its newline). *line is NULL, or an older line, whose content
  * is replaced and whose memory is used again; free a large line instead. The row lies partly in
  * the text, which must stay until the line is freed or used again. -EINVAL, -EOVERFLOW (an integer
  * beyond 64 bits), -ENAMETOOLONG, -EFBIG, -ENOMEM: fault has the reason; after an error an older
  * line is empty and still the caller's. Families are not looked up here.
- * table: of the rows, whose design shows their keys; NULL: a plain one.
+ * form NULL: all zero.
  */
-int wcs_line_parse(const char *text, size_t len, struct wcs_table *table, struct wcs_line **line,
-		   struct wcs_fault *fault);
-/* The same without a store: rows of a table with that design; NULL: a plain one. */
-int wcs_line_parse_keys(const char *text, size_t len, const struct wcs_keys *keys,
-			struct wcs_line **line, struct wcs_fault *fault);
+int wcs_line_parse(const char *text, size_t len, const struct wcs_line_form *form,
+		   struct wcs_line **line, struct wcs_fault *fault);
 void wcs_line_free(struct wcs_line *line);
 /* Sets *cell to number i, from 0, of the cells that a row line sets: differs is WCS_PART_ROW of the
  * first, else WCS_PART_FAMILY; an integer is its digits, until the next call, and 8 bytes of
@@ -61,6 +65,7 @@ struct wcs_import_options {
 	const struct wcs_slice *key; /* only this row and those below it; NULL: any row */
 	bool row;		     /* only that row; a row object may leave out its key */
 	size_t line_max;	     /* bytes of a line, in MiB; 0: WCS_IMPORT_LINE_MAX */
+	size_t memory;		     /* of struct wcs_line_form */
 	/* After the row's mutation is applied and before the call returns; NULL: none. */
 	void (*applied)(void *ctx, struct wcs_slice row);
 	/* Takes the lines that are no rows, when all before them is applied; NULL: as above.
@@ -125,7 +130,7 @@ struct wcs_text {
 };
 /* Adds a line of row JSON that sets these cells, all of one row and sorted; without the timestamp
  * where that is WCS_TS_SERVER. Each has its value, and `differs` from the cell before. -ENOMEM:
- * nothing is added. keys: as of wcs_line_parse. */
+ * nothing is added. keys: of their table; NULL: it is plain. */
 int wcs_text_row(struct wcs_text *text, const struct wcs_keys *keys, const struct wcs_cell *cells,
 		 size_t count);
 

@@ -6,7 +6,6 @@
 #include "store/collect/collector.h"
 #include "store/disk/directory.h"
 #include "store/heat/heat_count.h"
-#include "store/json/json.h"
 #include "store/resolve/resolve.h"
 
 #include <errno.h>
@@ -73,7 +72,6 @@ static int store_open(const struct wcs_backend *backend, const char *path,
 
 	if (made == NULL)
 		return wcs_fault_set(fault, -ENOMEM, "%.120s: no memory", path);
-	wcs_json_limit(made->options.json_bytes);
 	rc = backend->open(path, &made->options, &made->engine.db, fault);
 	if (rc != 0)
 		goto out_free;

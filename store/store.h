@@ -114,8 +114,6 @@ struct wcs_options {
 	 * the process, as the last store opened says. */
 	void (*fatal)(const char *why);
 	size_t cache_bytes;  /* block cache; 0: the engine's default */
-	size_t json_bytes;   /* memory to read a line of row JSON, or a schema, in; of the process,
-			      * as the last store opened says; 0: any */
 	bool sync;	     /* every mutation is durable when its call returns */
 	bool heat;	     /* reads and writes are counted by key range, see heat/heat.h */
 	bool heat_in_memory; /* and the counts are not stored */

@@ -17,6 +17,8 @@
 #include "lib/times.h"
 #include "store/rows.h"
 
+#define ROWS_MEMORY ((size_t)1 << 30) /* bytes in which a line is read */
+
 struct rows {
 	struct fs *fs;
 	const struct node *node;
@@ -78,8 +80,10 @@ static void row_applied(void *ctx, struct wcs_slice row)
 static int rows_open(struct fs *fs, const struct node *node, void **state)
 {
 	struct rows *rows = calloc(1, sizeof(*rows));
-	struct wcs_import_options options = {
-		.row = node->ts == CONTROL_ROW, .applied = row_applied, .ctx = rows};
+	struct wcs_import_options options = {.row = node->ts == CONTROL_ROW,
+					     .memory = ROWS_MEMORY,
+					     .applied = row_applied,
+					     .ctx = rows};
 	struct wcs_slice key;
 	struct pos pos;
 	int rc;

@@ -91,6 +91,7 @@ static bool csv_fail_read(struct csv_table *csv, int rc)
 /* Goes to the next line of a mount. 1; 0: the end; or an error. */
 static int csv_line(struct csv_table *csv)
 {
+	const struct wcs_line_form form = {.keys = csv->table->keys};
 	const struct wcs_slice before = {csv->key, csv->key_len};
 	const char *newline;
 	size_t len;
@@ -100,7 +101,7 @@ static int csv_line(struct csv_table *csv)
 		return rc;
 	newline = memchr(csv->text, '\n', csv->text_len);
 	len = newline ? (size_t)(newline - csv->text) : csv->text_len;
-	rc = wcs_line_parse_keys(csv->text, len, csv->table->keys, &csv->line, NULL);
+	rc = wcs_line_parse(csv->text, len, &form, &csv->line, NULL);
 	if (rc || csv->line->kind != WCS_LINE_ROW || !csv->line->key.data)
 		return rc == -ENOMEM ? rc : -EINVAL;
 	csv->text += len + (newline != NULL);

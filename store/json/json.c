@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,20 +24,6 @@ struct wcs_json_name {
 	struct wcs_slice name;
 	const unsigned char *from; /* its opening quote in the text */
 };
-
-static atomic_size_t json_limit; /* bytes; 0: none */
-
-void wcs_json_limit(size_t bytes)
-{
-	atomic_store_explicit(&json_limit, bytes, memory_order_relaxed);
-}
-
-size_t wcs_json_limited(void)
-{
-	size_t bytes = atomic_load_explicit(&json_limit, memory_order_relaxed);
-
-	return bytes > 0 ? bytes : SIZE_MAX;
-}
 
 /* ---- Faults ------------------------------------------------------------------------------ */
 
@@ -215,7 +200,7 @@ int wcs_json_member(struct wcs_json_text *in, struct wcs_json_at *at)
 		wcs_json_locate(in, at->from);
 		return -EINVAL;
 	}
-	if (in->name_count >= wcs_json_limited() / JSON_NAME_COST)
+	if (in->limit > 0 && in->name_count >= in->limit / JSON_NAME_COST)
 		return wcs_fault_set(in->fault, -EFBIG, "JSON that takes too much memory to read");
 	if (grow(&in->names, &in->name_room, in->name_count + 1, 16, sizeof(*in->names)) != 0)
 		return -ENOMEM;

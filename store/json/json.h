@@ -22,6 +22,7 @@ struct wcs_json_text {
 	size_t room;
 	struct wcs_json_name *names; /* of the objects around the present place */
 	size_t name_count, name_room;
+	size_t limit; /* bytes of memory for names; 0: any */
 };
 
 /* A place in a text: a chain on the stack of the functions that read it. NULL: the whole text. */
@@ -34,13 +35,8 @@ struct wcs_json_at {
 	json_t *json; /* the value in a tree */
 };
 
-/* Sets how many bytes one line may take, for all stores of the process; 0: any. Any thread. */
-void wcs_json_limit(size_t bytes);
-/* The limit; SIZE_MAX: none. */
-size_t wcs_json_limited(void);
-
-/* Starts to read a text; `in` is all zero, or its memory is used again. -ENOMEM: the fault is
- * filled. */
+/* Starts to read a text; `in` is all zero but for limit, or its memory is used again. -ENOMEM: the
+ * fault is filled. */
 int wcs_json_start(struct wcs_json_text *in, const char *text, size_t len, struct wcs_fault *fault);
 /* Ends it; rc is the result so far. A text that is not JSON, has an object with a member twice, or
  * an integer beyond 64 bits, gets that error, whatever else is wrong. */
@@ -86,8 +82,8 @@ char *wcs_json_copy(struct wcs_json_text *in, struct wcs_slice string);
 /* ---- json_tree.c: all that is no row, as jansson's tree ---- */
 /* Reads a value; `to` is the caller's. An error has filled the fault, but for -ENOMEM. */
 typedef int wcs_json_read(struct wcs_json_text *in, const struct wcs_json_at *at, void *to);
-/* Parses a whole text and reads its root. -EINVAL, -EOVERFLOW, -EFBIG (wcs_json_limit), -ENOMEM:
- * the fault is filled. */
+/* Parses a whole text and reads its root. -EINVAL, -EOVERFLOW, -EFBIG (TREE_MOST), -ENOMEM: the
+ * fault is filled. */
 int wcs_json_load(const char *text, size_t len, struct wcs_fault *fault, wcs_json_read *read,
 		  void *to);
 

@@ -11,9 +11,7 @@
 #include "store/backend.h"
 #include "store/json/json.h"
 
-/* Each byte that separates values makes at most 160 bytes of a tree, which may take a quarter of
- * the limit. */
-#define TREE_COST  640u
+#define TREE_MOST  (1u << 21) /* bytes that separate values: each makes at most 160 of a tree */
 #define TREE_LARGE (1u << 20) /* bytes of a text whose tree is given back to the system */
 
 int wcs_json_load(const char *text, size_t len, struct wcs_fault *fault, wcs_json_read *read,
@@ -29,7 +27,7 @@ int wcs_json_load(const char *text, size_t len, struct wcs_fault *fault, wcs_jso
 		rc = wcs_json_check(&in);
 	for (size_t i = 0; rc == 0 && i < len; i++)
 		values += strchr("[{,:", text[i]) != NULL;
-	if (values > wcs_json_limited() / TREE_COST)
+	if (values > TREE_MOST)
 		rc = wcs_fault_set(fault, -EFBIG, "JSON that takes too much memory to read");
 	if (rc == 0) {
 		root.json = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why);

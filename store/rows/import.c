@@ -129,10 +129,16 @@ static int import_apply(struct wcs_import *import, const char *text, size_t len)
 	struct import_group *group = import->filling;
 	struct import_row *row = &group->rows[group->count];
 	struct wcs_entry *entry = &group->entries[group->count];
+	struct wcs_line_form form = {.memory = import->options.memory};
 	struct wcs_fault fault = {0};
-	int rc = len > import->options.line_max
-			 ? import_too_long(import, &fault)
-			 : wcs_line_parse(text, len, import->table, &row->line, &fault);
+	int rc;
+
+	if (import->table) {
+		form.keys = wcs_table_keys(import->table);
+		form.delimiter = wcs_table_delimiter(import->table);
+	}
+	rc = len > import->options.line_max ? import_too_long(import, &fault)
+					    : wcs_line_parse(text, len, &form, &row->line, &fault);
 
 	if (rc == 0 && row->line->kind == WCS_LINE_ROW) {
 		rc = import_check_row(import, row->line->key, &fault);

@@ -21,10 +21,9 @@
 struct row_json {
 	struct wcs_line line; /* borrows from the text and its bytes */
 	struct wcs_json_text in;
-	size_t entries_left;	     /* columns and cells that the line may have */
-	struct wcs_table *table;     /* of the row; NULL: a plain one, or keys is its design */
-	const struct wcs_keys *keys; /* NULL: the table's design */
-	unsigned char *key;	     /* room for one, of a shown form; NULL: none yet */
+	size_t entries_left; /* columns and cells that the line may have */
+	struct wcs_line_form form;
+	unsigned char *key; /* room for one, of a shown form; NULL: none yet */
 };
 
 /* Takes the JSON of one column below "families", "delete" and so on. */
@@ -346,16 +345,16 @@ static int row_json_plain(struct row_json *row, const struct wcs_json_at *at, st
 {
 	struct wcs_keys plain;
 
-	if (!row->table || !memchr(key->data, '%', key->len) ||
+	if (!row->form.delimiter || !memchr(key->data, '%', key->len) ||
 	    !memmem(key->data, key->len, "%=", 2))
 		return row_json_name(row, at, key);
-	plain = wcs_keys_plain(wcs_table_delimiter(row->table));
+	plain = wcs_keys_plain(row->form.delimiter);
 	return row_json_shown(row, at, &plain, key);
 }
 
 static int row_json_key(struct row_json *row, const struct wcs_json_at *at)
 {
-	const struct wcs_keys *keys = row->table ? wcs_table_keys(row->table) : row->keys;
+	const struct wcs_keys *keys = row->form.keys;
 	struct wcs_slice key;
 	int rc = wcs_json_string(&row->in, at, "must be text in quotes", &key);
 
@@ -442,9 +441,8 @@ static int row_json_line(struct row_json *row)
 	return rc;
 }
 
-static int row_json_parse(const char *text, size_t len, struct wcs_table *table,
-			  const struct wcs_keys *keys, struct wcs_line **line,
-			  struct wcs_fault *fault)
+int wcs_line_parse(const char *text, size_t len, const struct wcs_line_form *form,
+		   struct wcs_line **line, struct wcs_fault *fault)
 {
 	struct row_json *row = *line ? (struct row_json *)*line : calloc(1, sizeof(*row));
 	int rc;
@@ -458,9 +456,9 @@ static int row_json_parse(const char *text, size_t len, struct wcs_table *table,
 	wcs_schema_free(row->line.schema);
 	row->line = (struct wcs_line){.kind = WCS_LINE_ROW, .mutation = row->line.mutation};
 	wcs_mutation_clear(row->line.mutation);
-	row->table = table;
-	row->keys = keys;
-	row->entries_left = wcs_json_limited() / ROW_JSON_ENTRY;
+	row->form = form ? *form : (struct wcs_line_form){.keys = NULL};
+	row->in.limit = row->form.memory;
+	row->entries_left = row->in.limit > 0 ? row->in.limit / ROW_JSON_ENTRY : SIZE_MAX;
 	rc = wcs_json_start(&row->in, text, len, fault);
 	if (rc == 0)
 		rc = row_json_line(row);
@@ -474,18 +472,6 @@ out:
 	else if (row && !*line)
 		wcs_line_free(&row->line);
 	return rc;
-}
-
-int wcs_line_parse(const char *text, size_t len, struct wcs_table *table, struct wcs_line **line,
-		   struct wcs_fault *fault)
-{
-	return row_json_parse(text, len, table, NULL, line, fault);
-}
-
-int wcs_line_parse_keys(const char *text, size_t len, const struct wcs_keys *keys,
-			struct wcs_line **line, struct wcs_fault *fault)
-{
-	return row_json_parse(text, len, NULL, keys, line, fault);
 }
 
 bool wcs_line_cell(struct wcs_line *line, size_t i, struct wcs_cell *cell)

@@ -133,6 +133,25 @@ SUITE_STORES(test_limits, 120)
 	free(line);
 }
 
+#define NINE "\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\""
+
+/* Ten entries, of 320 bytes each, are read: a column and nine cells. */
+SUITE_STORES(test_memory_of_a_line, 10)
+{
+	static const char before[] = "{\"key\":\"k\",\"families\":{\"f\":{\"q\":[";
+	struct wcs_import_options options = {.memory = 3200};
+	struct wcs_fault fault = {0};
+	struct wcs_import *import;
+	char text[200];
+
+	SUITE_OK(wcs_import_new(s->table, &options, &import));
+	snprintf(text, sizeof(text), "%s%s]}}}\n%s%s,\"\"]}}}\n", before, NINE, before, NINE);
+	ck_assert_int_eq(suite_import_text(import, text, &fault), -EFBIG);
+	ck_assert_str_eq(fault.text, "a row that takes too much memory to read (1 line applied "
+				     "before it)");
+	wcs_import_free(import);
+}
+
 SUITE_STORES(test_long_names_leave_room_for_the_count, 10)
 {
 	struct wcs_fault fault = {0};
