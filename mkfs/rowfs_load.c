@@ -22,10 +22,10 @@
 #include "lib/times.h"
 #include "mkfs/base/mounted.h"
 #include "mkfs/load/distinct.h"
-#include "mkfs/text/lines.h"
 #include "mkfs/load/sink.h"
 #include "mkfs/load/skip.h"
 #include "mkfs/text/csv_options.h"
+#include "mkfs/text/lines.h"
 #include "store/rows.h"
 
 static volatile sig_atomic_t load_signal; /* the signal that interrupted the load; 0: none */
@@ -327,10 +327,8 @@ static int load_row(void *ctx, const struct csv_row *row)
 	int rc = load->sink->kind->row(load->sink, row);
 
 	distinct_add(&load->keys, row->key, load->sink->rows);
-	if (rc && load->sink->why[0])
+	if (rc)
 		load_refused(load, rc);
-	else if (rc && !load_finish(load))
-		load->exit_code = load_fail_at(load, row->line, 0, strerror(-rc));
 	return rc;
 }
 

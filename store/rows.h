@@ -43,6 +43,8 @@ struct wcs_line_form {
  */
 int wcs_line_parse(const char *text, size_t len, const struct wcs_line_form *form,
 		   struct wcs_line **line, struct wcs_fault *fault);
+/* Makes a row line without entries, of an older line if *line is one. False: no memory. */
+bool wcs_line_empty(struct wcs_line **line);
 void wcs_line_free(struct wcs_line *line);
 /* Sets *cell to number i, from 0, of the cells that a row line sets: differs is WCS_PART_ROW of the
  * first, else WCS_PART_FAMILY; an integer is its digits, until the next call, and 8 bytes of
@@ -91,16 +93,13 @@ int wcs_import_finish(struct wcs_import *import, struct wcs_fault *fault);
 /* Forgets the unfinished line. */
 void wcs_import_cancel(struct wcs_import *import);
 /*
- * Rows that the caller makes, in place of text. wcs_import_begin gives an empty mutation, which the
- * wcs_mutation_ functions fill; wcs_import_row adds it as the row of that key, and line is the
- * number that a fault gets. Rows wait for those behind them; wcs_import_finish applies all. The
- * key and the bytes of the mutation must stay until then: wcs_import_bytes gives memory that does,
- * NULL: no memory. Errors as of wcs_import_write; that of wcs_import_row may be of an earlier row.
+ * A row of these cells, all of one row, in place of text; line is the number that a fault gets.
+ * Key and values are copied; families end in NUL, and they and qualifiers must stay until
+ * wcs_import_finish. Rows wait for those behind them, and wcs_import_finish applies all. Errors as
+ * of wcs_import_write, which may be of an earlier row.
  */
-int wcs_import_begin(struct wcs_import *import, struct wcs_mutation **mutation);
-void *wcs_import_bytes(struct wcs_import *import, size_t len);
-int wcs_import_row(struct wcs_import *import, struct wcs_slice key, uint64_t line,
-		   struct wcs_fault *fault);
+int wcs_import_row(struct wcs_import *import, const struct wcs_cell *cells, size_t count,
+		   uint64_t line, struct wcs_fault *fault);
 /* How many rows are applied so far. */
 uint64_t wcs_import_lines(const struct wcs_import *import);
 /* Their cells with timestamps from 10^8 to 10^14 (struct wcs_stats, cells_old). */

@@ -709,10 +709,6 @@ int wcs_mutation_delete_cell(struct wcs_mutation *mutation, const char *family,
 int wcs_mutation_set(struct wcs_mutation *mutation, const char *family, struct wcs_slice qualifier,
 		     int64_t ts, struct wcs_slice value);
 
-/* Sets a cell to a text as row JSON does: in a family of integers it is the digits of one. */
-int wcs_mutation_set_text(struct wcs_mutation *mutation, const char *family,
-			  struct wcs_slice qualifier, int64_t ts, struct wcs_slice text);
-
 /* Sets a cell that becomes the newest: with ts where the newest cell is not later (it is replaced
  * where equal), else with the server's timestamp. */
 int wcs_mutation_set_newest(struct wcs_mutation *mutation, const char *family,

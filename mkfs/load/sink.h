@@ -34,8 +34,7 @@ struct sink_kind {
 	 * wait, so that a failure may be one of an earlier call. After it the lines before the
 	 * failed one are applied, and no line or row may follow. */
 	int (*write)(struct sink *sink, const char *text, size_t len);
-	/* Applies a row of CSV; `failed` is then the line of a row. A failure without why: this row
-	 * cannot be added; those that wait are not applied. */
+	/* Applies a row of CSV; `failed` is then the line of a row. */
 	int (*row)(struct sink *sink, const struct csv_row *row);
 	/* Applies the lines and rows that wait. */
 	int (*finish)(struct sink *sink);

@@ -236,8 +236,11 @@ static int sink_mount_row(struct sink *sink, const struct csv_row *row)
 
 	if (!rc)
 		rc = wcs_text_row(&to->text, sink->keys, row->cells, row->count);
-	if (rc)
-		return rc;
+	if (rc) {
+		rc = sink_mount_finish(sink);
+		to->sink.failed = rc ? to->sink.failed : row->line;
+		return rc ? rc : sink_fail(sink, -ENOMEM, "no memory");
+	}
 	to->numbers[to->waiting++] = row->line;
 	to->numbers[to->waiting] = 0; /* none in particular */
 	return to->text.len < SINK_PIECE ? 0 : sink_mount_finish(sink);

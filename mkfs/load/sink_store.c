@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/utf8.h"
 #include "mkfs/base/mounted.h"
 #include "mkfs/load/sink.h"
 #include "store/rows.h"
@@ -93,42 +92,13 @@ static int sink_store_resume(struct sink *sink)
 	return sink_store_import(to) ? sink_fail(sink, -ENOMEM, "no memory") : 0;
 }
 
-/* Copies the bytes to memory of the import. */
-static struct wcs_slice sink_store_copy(unsigned char **to, struct wcs_slice bytes)
-{
-	struct wcs_slice copy = {*to, bytes.len};
-
-	*to = mempcpy(*to, bytes.data, bytes.len);
-	return copy;
-}
-
 static int sink_store_row(struct sink *sink, const struct csv_row *row)
 {
 	struct sink_store *to = (struct sink_store *)sink;
-	struct wcs_mutation *mutation;
 	struct wcs_fault fault = {0};
-	size_t len = row->key.len;
-	struct wcs_slice key;
-	unsigned char *bytes;
-	int rc;
+	int rc = wcs_import_row(to->import, row->cells, row->count, row->line, &fault);
 
-	for (size_t i = 0; i < row->count; i++)
-		len += row->cells[i].value.len;
-	bytes = wcs_import_bytes(to->import, len);
-	rc = bytes ? wcs_import_begin(to->import, &mutation) : -ENOMEM;
-	if (!rc)
-		key = sink_store_copy(&bytes, row->key);
-	for (size_t i = 0; i < row->count && !rc; i++) {
-		const struct wcs_cell *cell = &row->cells[i];
-		struct wcs_slice value = sink_store_copy(&bytes, cell->value);
-		bool text = utf8_prefix(value.data, value.len) == value.len; /* as in row JSON */
-
-		rc = (text ? wcs_mutation_set_text : wcs_mutation_set)(
-			mutation, cell->family.data, cell->qualifier, cell->info.ts, value);
-	}
-	return rc ? rc
-		  : sink_store_result(to, wcs_import_row(to->import, key, row->line, &fault),
-				      &fault);
+	return sink_store_result(to, rc, &fault);
 }
 
 static int sink_store_sync(struct sink *sink)

@@ -192,14 +192,10 @@ int wcs_mutation_write(struct wcs_mutation *mutation, struct wcs_write entry)
 /* A write that gives its value as bytes. */
 static int mutation_value(struct wcs_mutation *mutation, enum wcs_write_kind kind,
 			  const char *family, struct wcs_slice qualifier, int64_t ts,
-			  enum wcs_form form, struct wcs_slice value)
+			  struct wcs_slice value)
 {
-	struct wcs_write entry = {.kind = kind,
-				  .family = family,
-				  .qualifier = qualifier,
-				  .ts = ts,
-				  .value = value,
-				  .form = form};
+	struct wcs_write entry = {
+		.kind = kind, .family = family, .qualifier = qualifier, .ts = ts, .value = value};
 
 	return wcs_mutation_write(mutation, entry);
 }
@@ -207,21 +203,13 @@ static int mutation_value(struct wcs_mutation *mutation, enum wcs_write_kind kin
 int wcs_mutation_set(struct wcs_mutation *mutation, const char *family, struct wcs_slice qualifier,
 		     int64_t ts, struct wcs_slice value)
 {
-	return mutation_value(mutation, WCS_WRITE_SET, family, qualifier, ts, WCS_FORM_VALUE,
-			      value);
-}
-
-int wcs_mutation_set_text(struct wcs_mutation *mutation, const char *family,
-			  struct wcs_slice qualifier, int64_t ts, struct wcs_slice text)
-{
-	return mutation_value(mutation, WCS_WRITE_SET, family, qualifier, ts, WCS_FORM_TEXT, text);
+	return mutation_value(mutation, WCS_WRITE_SET, family, qualifier, ts, value);
 }
 
 int wcs_mutation_set_newest(struct wcs_mutation *mutation, const char *family,
 			    struct wcs_slice qualifier, int64_t ts, struct wcs_slice value)
 {
-	return mutation_value(mutation, WCS_WRITE_SET_NEWEST, family, qualifier, ts, WCS_FORM_VALUE,
-			      value);
+	return mutation_value(mutation, WCS_WRITE_SET_NEWEST, family, qualifier, ts, value);
 }
 
 int wcs_mutation_append(struct wcs_mutation *mutation, const char *family,
@@ -252,15 +240,13 @@ int wcs_mutation_increment(struct wcs_mutation *mutation, const char *family,
 int wcs_mutation_merge(struct wcs_mutation *mutation, const char *family,
 		       struct wcs_slice qualifier, int64_t ts, struct wcs_slice value)
 {
-	return mutation_value(mutation, WCS_WRITE_MERGE, family, qualifier, ts, WCS_FORM_VALUE,
-			      value);
+	return mutation_value(mutation, WCS_WRITE_MERGE, family, qualifier, ts, value);
 }
 
 int wcs_mutation_replace(struct wcs_mutation *mutation, const char *family,
 			 struct wcs_slice qualifier, struct wcs_slice value)
 {
-	return mutation_value(mutation, WCS_WRITE_REPLACE, family, qualifier, WCS_TS_NEWEST,
-			      WCS_FORM_VALUE, value);
+	return mutation_value(mutation, WCS_WRITE_REPLACE, family, qualifier, WCS_TS_NEWEST, value);
 }
 
 static int mutation_compare_deletes(const void *left, const void *right)

@@ -111,8 +111,7 @@ static int import_too_long(const struct wcs_import *import, struct wcs_fault *fa
 			     import->options.line_max >> 20);
 }
 
-/* Applies the waiting rows, then fails with the fault of the present line. */
-static int import_refuse(struct wcs_import *import, int rc, const struct wcs_fault *fault)
+int import_refuse(struct wcs_import *import, int rc, const struct wcs_fault *fault)
 {
 	char why[sizeof(fault->text) + 32];
 

@@ -13,25 +13,24 @@ enum {
 	IMPORT_BYTES = 128 << 10, /* of a group's text: a row that reaches it ends the group */
 };
 
-/* Memory of rows that the caller makes. */
+/* Memory of rows that are no text. */
 struct import_block {
 	struct import_block *next;
 	size_t used, room;
 	unsigned char bytes[];
 };
 
-/* A row that waits: a line, or a mutation that the caller made. */
+/* A row that waits. */
 struct import_row {
-	struct wcs_line *line;	       /* or an older one, for its memory; NULL: none yet */
-	struct wcs_mutation *mutation; /* kept for its memory, as an older line */
-	uint64_t number;	       /* of the line */
-	size_t bytes;		       /* of its text */
+	struct wcs_line *line; /* or an older one, for its memory; NULL: none yet */
+	uint64_t number;       /* of the line */
+	size_t bytes;	       /* of its text */
 };
 
 struct import_group {
 	struct wcs_table *table;
 	size_t count, bytes;
-	size_t lines;	/* rows from the start on whose line may be kept */
+	size_t lines;	/* rows from the start on that may keep a line */
 	size_t applied; /* set with rc, when the group is applied */
 	int rc;
 	struct import_block *blocks;
@@ -57,7 +56,6 @@ struct wcs_import {
 	pthread_cond_t changed;
 	pthread_t thread;
 	bool threaded, busy, ending;
-	size_t bytes; /* of the row that the caller makes */
 	unsigned char key_bytes[];
 };
 
@@ -67,6 +65,9 @@ int import_fail(struct wcs_import *import, uint64_t number, int rc, const char *
 /* Adds a row, whose entry and import_row at the group's end are set. bytes: about how long it is.
  * The error may be that of an earlier row. */
 int import_add(struct wcs_import *import, size_t bytes);
+
+/* Applies the waiting rows, then fails with the fault of the present line. */
+int import_refuse(struct wcs_import *import, int rc, const struct wcs_fault *fault);
 
 /* Applies all rows that wait. */
 int import_flush(struct wcs_import *import);

@@ -20,6 +20,7 @@
 
 #include "lib/system/message.h"
 #include "lib/system/threads.h"
+#include "lib/utf8.h"
 #include "store/backend.h"
 #include "store/keys/keys.h"
 #include "store/mutation.h"
@@ -215,11 +216,8 @@ static void group_free_line(struct import_group *group, size_t at)
 static void group_clear(struct import_group *group)
 {
 	for (size_t i = 0; i < group->count; i++) {
-		if (group->rows[i].bytes <= IMPORT_LINE_KEPT)
-			continue;
-		group_free_line(group, i);
-		wcs_mutation_free(group->rows[i].mutation);
-		group->rows[i].mutation = NULL;
+		if (group->rows[i].bytes > IMPORT_LINE_KEPT)
+			group_free_line(group, i);
 	}
 	if (group->count > group->lines)
 		group->lines = group->count;
@@ -352,60 +350,74 @@ void import_rows_free(struct wcs_import *import)
 {
 	import_settle(import);
 	import_rest(import);
-	for (size_t i = 0; i < 2 * IMPORT_ROWS; i++)
-		wcs_mutation_free(import->groups[i / IMPORT_ROWS].rows[i % IMPORT_ROWS].mutation);
 	for (size_t i = 0; i < 2; i++)
 		group_free_blocks(&import->groups[i]);
 	pthread_mutex_destroy(&import->lock);
 	pthread_cond_destroy(&import->changed);
 }
 
-/* ---- Rows that the caller makes ---------------------------------------------------------- */
+/* ---- Rows of cells ----------------------------------------------------------------------- */
 
-int wcs_import_begin(struct wcs_import *import, struct wcs_mutation **mutation)
+/* Memory that stays until the group is applied; NULL: there is none. */
+static unsigned char *group_bytes(struct import_group *group, size_t len)
 {
-	struct import_row *row = &import->filling->rows[import->filling->count];
-
-	if (import->rc != 0)
-		return import->rc;
-	if (row->mutation == NULL)
-		row->mutation = wcs_mutation_new();
-	if (row->mutation == NULL)
-		return -ENOMEM;
-	wcs_mutation_clear(row->mutation);
-	*mutation = row->mutation;
-	return 0;
-}
-
-void *wcs_import_bytes(struct wcs_import *import, size_t len)
-{
-	struct import_block **blocks = &import->filling->blocks, *block = *blocks;
+	struct import_block *block = group->blocks;
 	size_t room = len > IMPORT_BLOCK ? len : IMPORT_BLOCK;
 
 	if (block == NULL || len > block->room - block->used) {
 		block = malloc(sizeof(*block) + room);
 		if (block == NULL)
 			return NULL;
-		*block = (struct import_block){.next = *blocks, .room = room};
-		*blocks = block;
+		*block = (struct import_block){.next = group->blocks, .room = room};
+		group->blocks = block;
 	}
 	block->used += len;
-	import->bytes += len;
 	return block->bytes + block->used - len;
 }
 
-int wcs_import_row(struct wcs_import *import, struct wcs_slice key, uint64_t line,
-		   struct wcs_fault *fault)
+static struct wcs_slice group_copy(unsigned char **to, struct wcs_slice bytes)
+{
+	struct wcs_slice copy = {*to, bytes.len};
+
+	*to = mempcpy(*to, bytes.data, bytes.len);
+	return copy;
+}
+
+int wcs_import_row(struct wcs_import *import, const struct wcs_cell *cells, size_t count,
+		   uint64_t line, struct wcs_fault *fault)
 {
 	struct import_group *group = import->filling;
-	int rc;
+	struct import_row *row = &group->rows[group->count];
+	struct wcs_entry *entry = &group->entries[group->count];
+	size_t len = cells->row.len;
+	unsigned char *to = NULL;
+	int rc = import->rc;
 
-	group->rows[group->count].number = line;
-	group->entries[group->count] =
-		(struct wcs_entry){.row = key, .mutation = group->rows[group->count].mutation};
-	rc = import_add(import, import->bytes);
-	import->bytes = 0;
+	for (size_t i = 0; i < count; i++)
+		len += cells[i].value.len;
+	if (rc == 0 && (!wcs_line_empty(&row->line) || (to = group_bytes(group, len)) == NULL))
+		rc = -ENOMEM;
+	if (rc == 0) {
+		row->number = line;
+		*entry = (struct wcs_entry){.row = group_copy(&to, cells->row),
+					    .mutation = row->line->mutation};
+	}
+	for (size_t i = 0; i < count && rc == 0; i++) {
+		struct wcs_write write = {.kind = WCS_WRITE_SET,
+					  .family = cells[i].family.data,
+					  .qualifier = cells[i].qualifier,
+					  .ts = cells[i].info.ts,
+					  .value = group_copy(&to, cells[i].value)};
+
+		if (utf8_prefix(write.value.data, write.value.len) == write.value.len)
+			write.form = WCS_FORM_TEXT; /* as in row JSON */
+		rc = wcs_mutation_write(row->line->mutation, write);
+	}
+	if (rc == 0)
+		rc = import_add(import, len);
+	else if (import->rc == 0 && import_flush(import) == 0)
+		rc = import_fail(import, line, rc, strerror(-rc));
 	if (rc != 0 && fault != NULL)
 		*fault = import->fault;
-	return rc;
+	return import->rc;
 }

@@ -441,21 +441,34 @@ static int row_json_line(struct row_json *row)
 	return rc;
 }
 
-int wcs_line_parse(const char *text, size_t len, const struct wcs_line_form *form,
-		   struct wcs_line **line, struct wcs_fault *fault)
+bool wcs_line_empty(struct wcs_line **line)
 {
 	struct row_json *row = *line ? (struct row_json *)*line : calloc(1, sizeof(*row));
-	int rc;
 
 	if (row && !row->line.mutation)
 		row->line.mutation = wcs_mutation_new();
 	if (!row || !row->line.mutation) {
-		rc = wcs_fault_set(fault, -ENOMEM, "no memory");
-		goto out;
+		if (!*line)
+			free(row);
+		return false;
 	}
 	wcs_schema_free(row->line.schema);
 	row->line = (struct wcs_line){.kind = WCS_LINE_ROW, .mutation = row->line.mutation};
 	wcs_mutation_clear(row->line.mutation);
+	*line = &row->line;
+	return true;
+}
+
+int wcs_line_parse(const char *text, size_t len, const struct wcs_line_form *form,
+		   struct wcs_line **line, struct wcs_fault *fault)
+{
+	bool older = *line != NULL;
+	struct row_json *row;
+	int rc;
+
+	if (!wcs_line_empty(line))
+		return wcs_fault_set(fault, -ENOMEM, "no memory");
+	row = (struct row_json *)*line;
 	row->form = form ? *form : (struct wcs_line_form){.keys = NULL};
 	row->in.limit = row->form.memory;
 	row->entries_left = row->in.limit > 0 ? row->in.limit / ROW_JSON_ENTRY : SIZE_MAX;
@@ -466,11 +479,10 @@ int wcs_line_parse(const char *text, size_t len, const struct wcs_line_form *for
 		rc = wcs_schema_read(text, len, &row->line.schema, fault);
 	else
 		rc = wcs_json_finish(&row->in, rc);
-out:
-	if (rc == 0)
-		*line = &row->line;
-	else if (row && !*line)
-		wcs_line_free(&row->line);
+	if (rc != 0 && !older) {
+		wcs_line_free(*line);
+		*line = NULL;
+	}
 	return rc;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows from text: in pieces of any size, and made by the caller. tests/e2e/test_control_rows.sh has
+/* Rows from text: in pieces of any size, and rows of cells. tests/e2e/test_control_rows.sh has
  * lines that are applied when they are whole, and keys outside; test_load.sh has tables that
  * switch. */
 #include "tests/unit/suite.h"
@@ -102,30 +102,25 @@ SUITE_STORES(test_pieces_of_any_size, 60)
 	free(text);
 }
 
-/* ---- Rows that the caller makes ---------------------------------------------------------- */
+/* ---- Rows of cells ----------------------------------------------------------------------- */
 
 /* 2,000 rows; one is written to a family that the table does not have. */
 SUITE_STORES(test_made_rows, 30)
 {
 	struct wcs_import *import = suite_import(s->table);
-	struct wcs_slice qualifier = {"q", 1};
 	struct wcs_fault fault = {0};
 	struct wcs_count count;
 	int rc = 0;
 
 	for (uint64_t i = 1; i <= 2000 && rc == 0; i++) {
-		struct wcs_mutation *mutation = NULL;
-		char *key = wcs_import_bytes(import, 8);
+		char key[8];
+		struct wcs_cell cell = {.family = suite_text(i == 1300 ? "none" : "f"),
+					.qualifier = suite_text("q"),
+					.info = {.ts = 5}};
 
-		ck_assert_ptr_nonnull(key);
-		snprintf(key, 8, "r%d", (int)i);
-		rc = wcs_import_begin(import, &mutation);
-		if (rc == 0)
-			SUITE_OK(wcs_mutation_set(mutation, i == 1300 ? "none" : "f", qualifier, 5,
-						  (struct wcs_slice){key, strlen(key)}));
-		if (rc == 0)
-			rc = wcs_import_row(import, (struct wcs_slice){key, strlen(key)}, 3 * i,
-					    &fault);
+		snprintf(key, sizeof(key), "r%d", (int)i);
+		cell.row = cell.value = suite_text(key);
+		rc = wcs_import_row(import, &cell, 1, 3 * i, &fault);
 	}
 	ck_assert_int_eq(rc ? rc : wcs_import_finish(import, &fault), -EINVAL);
 	ck_assert_int_eq(fault.line, 3 * 1300);
