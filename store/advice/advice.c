@@ -21,18 +21,6 @@ void advice_key_set(struct advice_key *key, struct wcs_slice bytes)
 		memcpy(key->bytes, bytes.data, key->len);
 }
 
-/* Counts one more thing of the sample. */
-static void add_to_spread(const struct advice_stats *stats, struct advice_spread *spread)
-{
-	if (stats->parts == 0)
-		return;
-	if (spread->part != stats->parts)
-		spread->in_part = 0;
-	spread->part = stats->parts;
-	spread->squares += 2 * spread->in_part++ + 1;
-	spread->total++;
-}
-
 /* ---- Keys -------------------------------------------------------------------------------- */
 
 static void add_number(struct advice_segment *at, struct wcs_slice segment)
@@ -63,7 +51,6 @@ static enum segment_class add_segment(struct wcs_advice *advice, size_t i, struc
 		coded ? class_of_codec(advice->keys->segments[i].codec) : segment_class(segment);
 
 	at->rows++;
-	add_to_spread(advice->stats, &at->spread);
 	if (at->classes[class]++ == 0)
 		at->keys[class] = advice->stats->row.key;
 	if (class == SEGMENT_NUMBER && !coded)
@@ -96,102 +83,43 @@ static void add_segments(struct wcs_advice *advice)
 
 /* ---- Rows -------------------------------------------------------------------------------- */
 
-/* Compares a run with one drawn from those before. */
-static void run_compare_far(struct advice_order *order, const struct advice_run *run)
+/* Compares the timestamp of a row with that of one drawn from the rows before, and puts it among
+ * those drawn, each of which was there before with the same probability. */
+static void add_to_order(struct advice_order *order, int64_t ts)
 {
-	uint64_t drawn = order->ended < ADVICE_DRAWN ? order->ended : ADVICE_DRAWN;
-	const struct advice_run *other;
+	uint64_t drawn = order->rows < ADVICE_DRAWN ? order->rows : ADVICE_DRAWN, at = order->rows;
+	int64_t other = drawn > 0 ? order->drawn[(random_next(&order->random) >> 32) % drawn] : ts;
 
-	if (drawn == 0)
-		return;
-	other = &order->drawn[(random_next(&order->random) >> 32) % drawn];
-	order->far_rising += run->from >= other->to && run->to > other->from;
-	order->far_falling += run->to <= other->from && run->from < other->to;
-}
-
-/* Puts a run among those drawn, each of which was there before with the same probability. */
-static void run_draw(struct advice_order *order, const struct advice_run *run)
-{
-	uint64_t at = order->ended++;
-
+	order->later += ts > other;
+	order->earlier += ts < other;
+	if (order->rows++ == 0)
+		order->from = order->to = ts;
+	order->from = ts < order->from ? ts : order->from;
+	order->to = ts > order->to ? ts : order->to;
 	if (at >= ADVICE_DRAWN)
-		at = (random_next(&order->random) >> 32) % order->ended;
+		at = (random_next(&order->random) >> 32) % order->rows;
 	if (at < ADVICE_DRAWN)
-		order->drawn[at] = *run;
-}
-
-/* Ends the run of a leading segment: compares its time with that of the run before. The time of a
- * run that is not whole in a part is not known. */
-static void run_end(struct advice_stats *stats)
-{
-	struct advice_order *order = &stats->order;
-	const struct advice_run *run = &order->run, *before = &order->run_before;
-	bool later = run->from >= before->to, earlier = run->to <= before->from;
-
-	if (order->cut) {
-		order->run.any = false;
-	} else if (run->any && before->any && later != earlier) {
-		order->rising += later;
-		order->falling += earlier;
-		add_to_spread(stats, &order->pairs);
-	} else if (run->any && before->any && !later) {
-		order->mixed++;
-		add_to_spread(stats, &order->pairs);
-	}
-	if (run->any) {
-		run_compare_far(order, run);
-		run_draw(order, run);
-	}
-	order->run_before = order->run;
-	order->run.any = order->cut = false;
-}
-
-static void add_to_run(struct advice_run *run, int64_t ts)
-{
-	if (ts == WCS_TS_SERVER)
-		return;
-	if (!run->any || ts < run->from)
-		run->from = ts;
-	if (!run->any || ts > run->to)
-		run->to = ts;
-	run->any = true;
-}
-
-/* All rows before the present one have so many segments in common, and it has fewer: these rows are
- * one run of the new leading segment. */
-static void lead_set(struct advice_stats *stats, size_t lead)
-{
-	stats->order = (struct advice_order){
-		.lead = lead,
-		.random = 1,
-		.runs = stats->parts == 0 ? 1 : stats->parts - stats->apart,
-		.run = stats->all,
-		.cut = stats->parts > 1,
-	};
-	stats->order.run.any &= !stats->apart;
+		order->drawn[at] = ts;
 }
 
 /* Compares the present row with the one before. */
 static void row_compare(struct wcs_advice *advice)
 {
-	struct advice_stats *stats = advice->stats;
-	struct wcs_slice before = advice_key_slice(&stats->before),
-			 key = advice_key_slice(&stats->row.key);
+	struct advice_order *order = &advice->stats->order;
+	struct wcs_slice before = advice_key_slice(&advice->stats->before),
+			 key = advice_key_slice(&advice->stats->row.key);
 	size_t same = wcs_slice_shared_segments(before, key, advice->delimiter);
-	int order = wcs_slice_compare(before, key);
+	int compared = wcs_slice_compare(before, key);
 
-	if (same < stats->order.lead)
-		lead_set(stats, same);
-	stats->order.runs += stats->apart || same == stats->order.lead;
-	if (stats->apart)
-		return;
-	stats->up += order < 0;
-	stats->down += order > 0;
-	if (same == stats->order.lead)
-		run_end(stats);
+	if (same < order->lead) { /* all rows before have one value of it */
+		order->lead = same;
+		order->values = 1;
+	}
+	order->values += same == order->lead;
+	order->up += compared < 0;
+	order->down += compared > 0;
 }
 
-/* Ends the present row, which becomes the one before. */
 static void row_end(struct wcs_advice *advice)
 {
 	struct advice_stats *stats = advice->stats;
@@ -200,10 +128,9 @@ static void row_end(struct wcs_advice *advice)
 		return;
 	if (stats->before.len > 0)
 		row_compare(advice);
-	add_to_run(&stats->all, stats->row.ts);
-	add_to_run(&stats->order.run, stats->row.ts);
+	if (stats->row.ts != WCS_TS_SERVER)
+		add_to_order(&stats->order, stats->row.ts);
 	advice_key_set(&stats->before, advice_key_slice(&stats->row.key));
-	stats->apart = false;
 	stats->row.key.len = 0;
 }
 
@@ -219,7 +146,6 @@ static void row_begin(struct wcs_advice *advice, struct wcs_slice key)
 	row->bytes = row->columns = row->column = row->versions = 0;
 	advice_key_set(&row->key, key);
 	stats->rows++;
-	add_to_spread(stats, &stats->spread);
 	if (wcs_keys_salted(advice->keys))
 		stats->buckets[wcs_keys_bucket(advice->keys, key)]++;
 	add_segments(advice);
@@ -250,14 +176,14 @@ static struct advice_family *find_family(struct wcs_advice *advice, struct wcs_s
 {
 	struct advice_family *families = advice->families;
 
-	if (advice->family_last < advice->family_count &&
-	    is_family(&families[advice->family_last], name))
-		return &families[advice->family_last];
-	for (size_t i = 0; i < advice->family_count; i++)
-		if (is_family(&families[i], name)) {
-			advice->family_last = i;
-			return &families[i];
+	for (size_t i = 0; i < advice->family_count; i++) {
+		size_t at = (advice->family_last + i) % advice->family_count;
+
+		if (is_family(&families[at], name)) {
+			advice->family_last = at;
+			return &families[at];
 		}
+	}
 	if (advice->family_count == advice->family_room || name.len > WCS_FAMILY_NAME_MAX)
 		return NULL;
 	advice->family_last = advice->family_count++;
@@ -318,24 +244,13 @@ void wcs_advice_cell(struct wcs_advice *advice, const struct wcs_cell *cell)
 
 /* ---- Tables ------------------------------------------------------------------------------ */
 
-void advice_apart(struct wcs_advice *advice)
-{
-	struct advice_stats *stats = advice->stats;
-
-	row_end(advice);
-	stats->apart = true;
-	stats->order.run.any = stats->order.run_before.any = false;
-	stats->order.cut = stats->parts > 0; /* the first part begins where the table does */
-	stats->parts++;
-}
-
 void advice_again(struct wcs_advice *advice)
 {
 	const struct wcs_table_schema *schema = advice->schema;
 
 	memset(advice->stats, 0, sizeof(*advice->stats));
 	advice->stats->order =
-		(struct advice_order){.lead = ADVICE_SEGMENTS - 1, .runs = 1, .random = 1};
+		(struct advice_order){.lead = ADVICE_SEGMENTS - 1, .values = 1, .random = 1};
 	advice->family_count = schema->family_count;
 	advice->family_last = 0;
 	for (size_t i = 0; i < schema->family_count; i++) {
@@ -357,8 +272,6 @@ int wcs_advice_table_end(struct wcs_advice *advice)
 
 	if (advice->schema) {
 		row_end(advice);
-		if (advice->stats->parts == 0)
-			run_end(advice->stats);
 		print_table(advice);
 		rules_check(advice, places, advice->schema->name);
 		rc = tables_add(advice);

@@ -13,10 +13,9 @@
 #include <stdio.h>
 
 /* A table of a store with at most so many rows is read whole, if that takes no longer. Of any other
- * one a sample is read, in up to WCS_ADVICE_PLACES places all over the table. */
+ * one a sample is read, in up to 101 places all over the table. */
 #define WCS_ADVICE_ROWS	   1000000u
 #define WCS_ADVICE_SECONDS 2
-#define WCS_ADVICE_PLACES  1000u
 
 struct wcs_advice_options {
 	FILE *to;	   /* gets the text; errors stay in it (ferror) */

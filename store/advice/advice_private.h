@@ -10,14 +10,12 @@
 
 #define ADVICE_SEGMENTS 8u   /* of a key; those behind them are not looked at */
 #define ADVICE_ROWS	100u /* rows from which on a share means something */
-#define ADVICE_DRAWN	64u  /* runs of leading segments that others are compared with */
+#define ADVICE_DRAWN	64u  /* rows, of those so far, that the next ones are compared with */
 #define ADVICE_FAMILIES 101u /* that a schema does not name: one more than a table should have */
 
-#define RULES_MOST  0.9	      /* share of the keys that gives a table a form */
-#define RULES_ORDER 0.8	      /* share of pairs of leading segments that makes an order */
-#define RULES_FAR   (2.0 / 3) /* of pairs drawn at random, of which half are so by chance */
-#define RULES_FEW   0.1	      /* share of the keys that gives it none */
-#define RULES_NAME  16u	      /* bytes of the names of a cell, up to which they are short */
+#define RULES_MOST 0.9 /* share of the keys, or of pairs of rows, that gives a table a form */
+#define RULES_FEW  0.1 /* share of the keys that gives it none */
+#define RULES_NAME 16u /* bytes of the names of a cell, up to which they are short */
 /* Microseconds: rows of so short a time were loaded at once. */
 #define RULES_LOAD INT64_C(60000000)
 
@@ -38,18 +36,9 @@ struct advice_peak {
 	const struct advice_family *family; /* NULL: of the whole row */
 };
 
-/* Things that the parts of a sample have; in a table that is read whole all is zero. */
-struct advice_spread {
-	uint64_t part;	  /* of the last one */
-	uint64_t in_part; /* their number there */
-	uint64_t total;
-	uint64_t squares; /* sum of the squares of their numbers in each part */
-};
-
 /* The segments at one place of the keys. */
 struct advice_segment {
 	uint64_t rows;			   /* that have it */
-	struct advice_spread spread;	   /* of these rows */
 	uint64_t classes[SEGMENT_CLASSES]; /* of these, by class; a codec tells its own */
 	/* Of the numbers that have no codec: */
 	size_t shortest, longest;
@@ -77,29 +66,18 @@ struct advice_row {
 	uint64_t versions; /* of it */
 };
 
-/* Rows, such as those of a leading segment that follow one another, and the span of their smallest
- * timestamps. */
-struct advice_run {
-	bool any; /* else there are none, or none with a timestamp */
-	int64_t from, to;
-};
-
-/* The order of the rows by the leading segment: the first one that is not the same in all keys. */
+/* The order of the rows: by their keys, and by their smallest timestamps. Each row is compared with
+ * one of those before it, drawn at random: of neighbours also reversed numbers have most in order.
+ */
 struct advice_order {
-	size_t lead; /* its place */
-	/* Pairs of its values that followed one another: all rows of the later one were written
-	 * later, or before, or neither. */
-	uint64_t rising, falling, mixed;
-	struct advice_spread pairs;
-	uint64_t runs; /* rows that do not have the value of the row before */
-	struct advice_run run, run_before;
-	bool cut; /* the present run began before the part did */
-	/* Runs drawn at random from those so far (Vitter's algorithm R), and how the later ones
-	 * compare with one of them. Reversed numbers have most neighbours in order, but not these.
-	 */
-	struct advice_run drawn[ADVICE_DRAWN];
-	uint64_t ended; /* runs so far */
-	uint64_t random, far_rising, far_falling;
+	uint64_t up, down; /* rows whose key is larger, or smaller, than the one before */
+	size_t lead;	   /* place of the leading segment: the first that differs among the keys */
+	uint64_t values;   /* of it: 1, and rows whose value is not that of the row before */
+	uint64_t rows;	   /* with a timestamp, between from and to */
+	int64_t from, to;
+	uint64_t later, earlier;     /* of these, than the row that they were compared with */
+	int64_t drawn[ADVICE_DRAWN]; /* of rows so far, by Vitter's algorithm R */
+	uint64_t random;
 };
 
 /* A pattern of the heat maps. */
@@ -110,23 +88,19 @@ struct advice_traffic {
 
 struct advice_stats {
 	uint64_t rows, cells, bytes;
-	/* Of a sample: its parts so far; 0: all rows were read. */
-	uint64_t parts;
-	struct advice_spread spread;	      /* of the rows */
+	bool sample; /* not all rows were read */
+	uint64_t of; /* about so many rows; 0: not known, the first ones were read */
 	uint64_t depths[ADVICE_SEGMENTS + 1]; /* rows by delimiters in the key; the last: or more */
 	struct advice_key depth_keys[ADVICE_SEGMENTS + 1]; /* of the first row of each */
 	struct advice_segment segments[ADVICE_SEGMENTS];
 	uint64_t buckets[WCS_KEYS_BUCKETS_MAX]; /* rows of each bucket of a salt */
 	struct advice_order order;
-	uint64_t up, down;     /* pairs of rows whose key is the larger, or the smaller one */
-	struct advice_run all; /* rows */
 	uint64_t personal; /* rows with SEGMENT_MAIL or SEGMENT_ADDRESS, and the first one's key */
 	struct advice_key personal_key;
 	struct advice_peak row_bytes, cell_bytes, columns, versions;
 	struct advice_traffic traffic[WCS_HEAT_PATTERNS][WCS_HEAT_HOT_MAX]; /* as diagnosed */
 	struct advice_row row;
 	struct advice_key before; /* the row before; of length 0: there is none */
-	bool apart;		  /* the present row begins a part: it does not follow that one */
 };
 
 /* Small tables with the same schema. */
@@ -162,10 +136,9 @@ struct advice_finding {
 	const struct advice_rule *rule;
 	const char *table;
 	double value;
-	const struct advice_spread *spread; /* of the things that a share counts; NULL: the rows */
-	const struct advice_key *key;	    /* NULL: none */
-	const char *family;		    /* NULL: none */
-	size_t segment;			    /* from 1; 0: none */
+	const struct advice_key *key; /* NULL: none */
+	const char *family;	      /* NULL: none */
+	size_t segment;		      /* from 1; 0: none */
 };
 
 struct advice_rule {
@@ -200,7 +173,6 @@ bool rules_depths(const struct wcs_advice *advice, size_t at, struct advice_find
 bool rules_order(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
 bool rules_time_first(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
 bool rules_number_first(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
-bool rules_salt_missing(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
 bool rules_salt_uneven(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
 bool rules_salt_idle(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
 
@@ -218,10 +190,6 @@ int tables_add(struct wcs_advice *advice);
 bool rules_tables(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
 
 /* ---- print.c ---- */
-/* The error of a share in a sample, with a probability of 95 %, as if the things of each part were
- * all alike; 0 if all rows were read. */
-double advice_error(const struct wcs_advice *advice, const struct advice_spread *spread,
-		    double share);
 /* The header of a table, for people. */
 void print_table(const struct wcs_advice *advice);
 void print_finding(const struct wcs_advice *advice, const struct advice_finding *finding);
@@ -229,8 +197,6 @@ void print_finding(const struct wcs_advice *advice, const struct advice_finding 
 /* ---- advice.c ---- */
 /* Forgets all rows of the table. */
 void advice_again(struct wcs_advice *advice);
-/* Begins another part of a sample: the next row does not follow the one before. */
-void advice_apart(struct wcs_advice *advice);
 /* Stores a key; a longer one than there is room for is cut. */
 void advice_key_set(struct advice_key *key, struct wcs_slice bytes);
 

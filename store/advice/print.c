@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Findings as text for people, and as lines of JSON, and how sure the shares in them are. */
+/* Findings as text for people, and as lines of JSON. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
@@ -17,69 +17,39 @@
 static const char *const severities[] = {
 	[ADVICE_NOTE] = "note", [ADVICE_WARNING] = "warning", [ADVICE_ERROR] = "error"};
 
-/* A sample of parts with numbers of their own is worth the square of the sum of these, divided by
- * the sum of their squares. The last term is for the step from one part to the next. */
-double advice_error(const struct wcs_advice *advice, const struct advice_spread *spread,
-		    double share)
-{
-	double parts = 1;
-
-	if (advice->stats->parts == 0)
-		return 0;
-	if (spread->squares > 0)
-		parts = (double)spread->total * (double)spread->total / (double)spread->squares;
-	return 1.96 * sqrt(share * (1 - share) / parts) + 0.5 / parts;
-}
-
-/* The largest error of a share in the sample. */
-static double error_of(const struct wcs_advice *advice, const struct advice_spread *spread)
-{
-	return advice_error(advice, spread ? spread : &advice->stats->spread, 0.5);
-}
-
 /* Were rows of the input neither in the order of their keys nor in the opposite one? */
 static bool is_unsorted(const struct advice_stats *stats)
 {
-	return stats->up > 0 && stats->down > 0;
-}
-
-/* A sample of one part is the start of a table that has no splits. */
-static void print_sample(const struct wcs_advice *advice)
-{
-	const struct advice_stats *stats = advice->stats;
-	FILE *to = advice->options.to;
-
-	if (stats->parts == 0)
-		fputs("all rows were read", to);
-	else if (stats->parts == 1)
-		fputs("the first rows of a larger table, which has no splits; rules about shares "
-		      "need all rows (rowfs-advise --whole)",
-		      to);
-	else
-		fprintf(to,
-			"a sample in %" PRIu64 " parts of a larger table: shares are right within "
-			"%.0f points of 100 (95 %% probable), maxima are those of the sample; "
-			"empty-family, long-names, salt-uneven and small-tables need all rows "
-			"(rowfs-advise --whole)",
-			stats->parts, ceil(100 * error_of(advice, NULL)));
-	if (is_unsorted(stats))
-		fputs("; the rows are not in the order of their keys, so writes-at-end, "
-		      "number-first, salt-missing and salt-idle were not looked for",
-		      to);
-	fputc('\n', to);
+	return stats->order.up > 0 && stats->order.down > 0;
 }
 
 void print_table(const struct wcs_advice *advice)
 {
 	const struct advice_stats *stats = advice->stats;
+	FILE *to = advice->options.to;
 
 	if (advice->options.json)
 		return;
-	fprintf(advice->options.to,
+	fprintf(to,
 		"# table %s: %" PRIu64 " row%s, %" PRIu64 " cell%s, %" PRIu64 " byte%s of values; ",
 		advice->schema->name, stats->rows, message_plural(stats->rows), stats->cells,
 		message_plural(stats->cells), stats->bytes, message_plural(stats->bytes));
-	print_sample(advice);
+	if (!stats->sample)
+		fputs("all rows were read", to);
+	else if (stats->of > 0)
+		fprintf(to, "a sample of %" PRIu64 " of about %" PRIu64 " rows", stats->rows,
+			stats->of);
+	else
+		fputs("the first rows of a larger table", to);
+	if (stats->sample)
+		fputs("; empty-family, long-names, salt-uneven and small-tables need all rows "
+		      "(rowfs-advise --whole)",
+		      to);
+	if (is_unsorted(stats))
+		fputs("; the rows are not in the order of their keys, so writes-at-end, "
+		      "number-first and salt-idle were not looked for",
+		      to);
+	fputc('\n', to);
 }
 
 /* The shown form of a key, which the caller frees; NULL: no memory. */
@@ -153,24 +123,20 @@ static json_t *print_evidence(const struct wcs_advice *advice, const struct advi
 {
 	const struct advice_stats *stats = advice->stats;
 	const struct advice_rule *rule = finding->rule;
-	bool table = rule->scope != ADVICE_STORE, parts = table && stats->parts > 1;
+	bool table = rule->scope != ADVICE_STORE;
 	char *key = finding->key ? key_text(advice, finding->key) : NULL, value[VALUE_ROOM];
 	json_t *evidence;
 
 	print_value(value, rule->unit, finding->value);
-	evidence = json_pack(
-		"{s:o, s:o, s:o, s:s*, s:o*, s:o, s:o*, s:o*, s:o*, s:o*, s:o*}", "text",
-		json_sprintf(*value ? "%s %s" : "%s%s", value, rule->text), "value",
-		print_number(finding->value), "threshold", print_number(rule->threshold), "family",
-		finding->family, "segment",
-		finding->segment > 0 ? print_number((double)finding->segment) : NULL, "keys",
-		key ? json_pack("[s]", key) : json_array(), "rows",
-		table ? json_integer((json_int_t)stats->rows) : NULL, "sample",
-		table ? json_boolean(stats->parts > 0) : NULL, "sorted",
-		table ? json_boolean(!is_unsorted(stats)) : NULL, "parts",
-		parts ? json_integer((json_int_t)stats->parts) : NULL, "error",
-		parts ? print_number(round(1000 * error_of(advice, finding->spread)) / 1000)
-		      : NULL);
+	evidence = json_pack("{s:o, s:o, s:o, s:s*, s:o*, s:o, s:o*, s:o*, s:o*}", "text",
+			     json_sprintf(*value ? "%s %s" : "%s%s", value, rule->text), "value",
+			     print_number(finding->value), "threshold",
+			     print_number(rule->threshold), "family", finding->family, "segment",
+			     finding->segment > 0 ? print_number((double)finding->segment) : NULL,
+			     "keys", key ? json_pack("[s]", key) : json_array(), "rows",
+			     table ? json_integer((json_int_t)stats->rows) : NULL, "sample",
+			     table ? json_boolean(stats->sample) : NULL, "sorted",
+			     table ? json_boolean(!is_unsorted(stats)) : NULL);
 	free(key);
 	return evidence;
 }

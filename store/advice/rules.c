@@ -42,12 +42,14 @@ static const struct advice_rule rules[] = {
 	 "time-first", BIGTABLE_SERIES, WCS_HEAT_SEQUENTIAL},
 
 	/* ---- Order of the keys ---- */
-	{"writes-at-end", ADVICE_WARNING, ADVICE_TABLE, rules_order, RULES_ORDER, 0,
+	{"writes-at-end", ADVICE_WARNING, ADVICE_TABLE, rules_order, RULES_MOST, 0,
 	 ADVICE_UNIT_SHARE,
-	 "of the first segments that differ, with times or numbers, were written in their order",
+	 "of pairs of rows, with times or numbers first, were written in the order of their keys",
 	 "New rows come at one end of the table. Before the table moves to several machines, "
 	 "copy it to one whose keys begin with a segment that differs among the writers of a "
-	 "moment, or store a number with the codec reverse. On one machine this is no fault.",
+	 "moment. If the keys have no such segment, declare the codec reverse for a number "
+	 "that queries know whole, or a salt with about one bucket for each machine. On one "
+	 "machine this is no fault.",
 	 "time-first", BIGTABLE_SERIES, 0},
 	{"time-first", ADVICE_NOTE, ADVICE_TABLE, rules_time_first, RULES_MOST, 0,
 	 ADVICE_UNIT_SHARE, "of the keys have a time as the first segment that differs",
@@ -62,14 +64,6 @@ static const struct advice_rule rules[] = {
 	 "range: begin the keys with a segment that differs among the writers of a moment, or "
 	 "declare the codec reverse for the number. If they do not, leave it.",
 	 "time-first", BIGTABLE_SERIES, 0},
-	{"salt-missing", ADVICE_NOTE, ADVICE_TABLE, rules_salt_missing, RULES_ORDER, 0,
-	 ADVICE_UNIT_SHARE,
-	 "of the keys, in which only the last segment differs, were written in their order",
-	 "The keys have no other segment that could come first. If queries know the whole "
-	 "number, declare the codec reverse for it. If they read ranges and the table moves "
-	 "to several machines, a salt with about one bucket for each machine spreads the "
-	 "writes.",
-	 "hot-ranges-salt", BIGTABLE_SERIES, 0},
 	{"salt-uneven", ADVICE_WARNING, ADVICE_TABLE, rules_salt_uneven, 2, 0, ADVICE_UNIT_NUMBER,
 	 "times its even share of the rows is in the fullest bucket of the salt",
 	 "The segments that the salt hashes have too few values. Copy the table to one whose "
@@ -184,25 +178,15 @@ static const struct advice_rule rules[] = {
 	 "a-tenant-is-a-prefix", BIGTABLE_SCHEMA, 0},
 };
 
-/* Does the finding's value break its rule? A share of a sample must exceed the limit by the error
- * that a share of this size has. */
-static bool rules_break(const struct wcs_advice *advice, const struct advice_finding *finding)
-{
-	const struct advice_rule *rule = finding->rule;
-	double limit = rule->threshold;
-
-	if (finding->spread)
-		limit += advice_error(advice, finding->spread, limit);
-	return finding->value > limit && (rule->next <= 0 || finding->value <= rule->next);
-}
-
 void rules_check(const struct wcs_advice *advice, const size_t *places, const char *table)
 {
 	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
 		for (size_t at = 0; at < places[rules[i].scope]; at++) {
-			struct advice_finding finding = {.rule = &rules[i], .table = table};
+			const struct advice_rule *rule = &rules[i];
+			struct advice_finding finding = {.rule = rule, .table = table};
 
-			if (rules[i].find(advice, at, &finding) && rules_break(advice, &finding))
+			if (rule->find(advice, at, &finding) && finding.value > rule->threshold &&
+			    (rule->next <= 0 || finding.value <= rule->next))
 				print_finding(advice, &finding);
 		}
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads the tables of a store: all rows of a table, within the limits, else a sample, which begins
- * again at the table's start. Its parts begin at the splits of the table and at the splits of each
- * part between them. A part ends after a number of bytes, not of rows: the splits divide a table by
- * bytes, so each row is as likely in the sample as any other one, whatever its size. A scan asks
- * the store's options whether it is interrupted. These reads are no traffic: they do not count in
- * the heat maps.
+ * Reads the tables of a store: all rows of a table, within the limits, else a sample of about as
+ * many bytes, in equal parts: at the table's start and at each of its splits. The splits divide a
+ * table by bytes, so each row is as likely in the sample as any other one, whatever its size. A
+ * scan asks the store's options whether it is interrupted. These reads are no traffic: they do not
+ * count in the heat maps.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,15 +15,11 @@
 #include "store/chain/chain.h"
 #include "store/table/table.h"
 
-#define SAMPLE_ROWS  100u     /* of a part, if all rows are of the same size */
-#define SAMPLE_TIMES 4u	      /* so many times as many, if they are smaller there */
-#define SAMPLE_CELLS 2000u    /* of a part, and the rest of its last row, */
-#define SAMPLE_MOST  4000000u /* unless the sample has so many cells */
-#define SAMPLE_CELL  16u      /* bytes of a stored cell beside its names and its value */
-#define SAMPLE_ASKS  1024u    /* cells between looks at the clock */
+#define SAMPLE_CELLS 200000u /* of a part, in which a row need not end */
+#define SAMPLE_CELL  16u     /* bytes of a stored cell beside its names and its value */
+#define SAMPLE_ASKS  1024u   /* cells between looks at the clock */
 
-/* Bounds of parts. */
-struct sample {
+struct splits {
 	size_t count;
 	struct advice_key keys[WCS_SPLITS_MAX];
 };
@@ -44,16 +39,15 @@ static uint64_t stored_bytes(const struct wcs_cell *cell)
 	       (cell->differs == WCS_PART_ROW ? cell->row.len : 0);
 }
 
-/* May this cell be read? A row that began is read to its end, as far as that is no load. */
-static bool is_within(const struct wcs_advice *advice, const struct wcs_cell *cell,
-		      const struct amount *most, const struct amount *read)
+/* May this cell be read? A row that began is read to its end, as far as cells and time allow. */
+static bool is_within(const struct wcs_cell *cell, const struct amount *most,
+		      const struct amount *read)
 {
 	if (most->until > 0 && read->cells % SAMPLE_ASKS == 0 && clock_ns() > most->until)
 		return false;
-	if (cell->differs == WCS_PART_ROW)
-		return read->rows < most->rows && read->cells < most->cells &&
-		       read->bytes < most->bytes;
-	return read->cells < most->cells || advice->stats->cells < SAMPLE_MOST;
+	return read->cells < most->cells &&
+	       (cell->differs != WCS_PART_ROW ||
+		(read->rows < most->rows && read->bytes < most->bytes));
 }
 
 /* Reads the rows of a range. 1: a limit ended it; 0: the range did. */
@@ -68,7 +62,7 @@ static int read_range(struct wcs_advice *advice, struct wcs_table *table,
 	*read = (struct amount){.rows = 0};
 	if (rc != 0)
 		return rc;
-	while ((rc = wcs_scan_next(scan, &cell)) == 1 && is_within(advice, &cell, most, read)) {
+	while ((rc = wcs_scan_next(scan, &cell)) == 1 && is_within(&cell, most, read)) {
 		read->rows += cell.differs == WCS_PART_ROW;
 		read->cells++;
 		read->bytes += stored_bytes(&cell);
@@ -80,70 +74,50 @@ static int read_range(struct wcs_advice *advice, struct wcs_table *table,
 
 static int add_split(void *ctx, struct wcs_slice row)
 {
-	struct sample *sample = ctx;
+	struct splits *splits = ctx;
 
-	advice_key_set(&sample->keys[sample->count++], row);
+	advice_key_set(&splits->keys[splits->count++], row);
 	return 0;
 }
 
-/* The part before the key at that place, or behind the last one. */
-static struct wcs_range part_of(const struct sample *sample, size_t at,
-				const struct wcs_range *whole)
+/* About how many rows the table has, of which so many from its start on were read. */
+static uint64_t all_rows(const struct advice_stats *stats, const struct splits *splits)
 {
-	struct wcs_range part = *whole;
+	size_t passed = 0;
 
-	if (at > 0)
-		part.start =
-			(struct wcs_slice){sample->keys[at - 1].bytes, sample->keys[at - 1].len};
-	if (at < sample->count)
-		part.end = (struct wcs_slice){sample->keys[at].bytes, sample->keys[at].len};
-	return part;
+	while (passed < splits->count && wcs_slice_compare(advice_key_slice(&splits->keys[passed]),
+							   advice_key_slice(&stats->row.key)) < 0)
+		passed++;
+	return 2 * stats->rows * (splits->count + 1) / (2 * passed + 1);
 }
 
-/* Reads at the start of a range and behind each of its splits. inner: room for these. */
-static int read_places(struct wcs_advice *advice, struct wcs_table *table,
-		       const struct wcs_range *range, size_t places, struct sample *inner,
-		       const struct amount *most)
+/* Reads a sample of a table of which so much was read. A table without splits keeps these rows. */
+static int read_sample(struct wcs_advice *advice, struct wcs_table *table,
+		       const struct amount *first)
 {
-	struct amount read;
-	int rc;
+	struct wcs_range range = {.start = {NULL, 0}};
+	struct amount read, most = {.rows = UINT64_MAX, .cells = SAMPLE_CELLS};
+	struct splits *splits = calloc(1, sizeof(*splits));
+	int rc = splits ? wcs_range_splits(table, &range, WCS_SPLITS_MAX, add_split, splits)
+			: -ENOMEM;
 
-	inner->count = 0;
-	if (places > WCS_SPLITS_MAX)
-		places = WCS_SPLITS_MAX;
-	rc = wcs_range_splits(table, range, places - 1, add_split, inner);
-	for (size_t i = 0; i <= inner->count && rc >= 0; i++) {
-		struct wcs_range part = part_of(inner, i, range);
+	advice->stats->sample = true;
+	if (rc == 0 && splits->count > 0) {
+		uint64_t of = all_rows(advice->stats, splits);
 
-		advice_apart(advice);
-		rc = read_range(advice, table, &part, most, &read);
-	}
-	return rc < 0 ? rc : 0;
-}
-
-/* Reads a sample of a table whose rows have so many bytes. A table without splits keeps the rows
- * that were read, as one part. */
-static int read_sample(struct wcs_advice *advice, struct wcs_table *table, uint64_t row_bytes)
-{
-	const struct wcs_range all = {.start = {NULL, 0}};
-	const struct amount most = {.rows = (uint64_t)SAMPLE_ROWS * SAMPLE_TIMES,
-				    .cells = SAMPLE_CELLS,
-				    .bytes = SAMPLE_ROWS * row_bytes};
-	struct sample *outer = calloc(2, sizeof(*outer));
-	int rc = outer ? wcs_range_splits(table, &all, WCS_SPLITS_MAX, add_split, outer) : -ENOMEM;
-
-	if (rc == 0 && outer->count == 0)
-		advice->stats->parts = 1;
-	else if (rc == 0)
 		advice_again(advice);
-	for (size_t i = 0; rc == 0 && outer->count > 0 && i <= outer->count; i++) {
-		struct wcs_range part = part_of(outer, i, &all);
-
-		rc = read_places(advice, table, &part, WCS_ADVICE_PLACES / (outer->count + 1),
-				 &outer[1], &most);
+		advice->stats->sample = true;
+		advice->stats->of = of;
+		most.bytes = first->bytes / (splits->count + 1);
 	}
-	free(outer);
-	return rc;
+	for (size_t i = 0; rc >= 0 && splits->count > 0 && i <= splits->count; i++) {
+		range.end = i < splits->count ? advice_key_slice(&splits->keys[i])
+					      : (struct wcs_slice){NULL, 0};
+		rc = read_range(advice, table, &range, &most, &read);
+		range.start = range.end;
+	}
+	free(splits);
+	return rc < 0 ? rc : 0;
 }
 
 static int read_table(struct wcs_advice *advice, struct wcs_table *table)
@@ -157,7 +131,7 @@ static int read_table(struct wcs_advice *advice, struct wcs_table *table)
 		most.until = clock_ns() + WCS_ADVICE_SECONDS * CLOCK_SECOND;
 	}
 	rc = read_range(advice, table, &all, &most, &read);
-	return rc == 1 ? read_sample(advice, table, read.bytes / (read.rows | 1) + 1) : rc;
+	return rc == 1 ? read_sample(advice, table, &read) : rc;
 }
 
 /* Reads the heat maps, if the store counts and the table had traffic. */

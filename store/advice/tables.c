@@ -46,7 +46,7 @@ int tables_add(struct wcs_advice *advice)
 	struct advice_alike *alike;
 	int rc;
 
-	if (advice->stats->parts > 0 || advice->stats->rows > TABLES_SMALL ||
+	if (advice->stats->sample || advice->stats->rows > TABLES_SMALL ||
 	    advice->family_count == 0)
 		return 0;
 	for (size_t i = 0; i < advice->alike_count; i++)

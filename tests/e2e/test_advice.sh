@@ -52,9 +52,9 @@ fail_with "a full disk" 1 '^rowfs-advise: standard output: No space' \
 
 check_eq "no rows, no text" "" "$("$advise" - </dev/null)"
 rows '%' >times.json
-check_eq "rows of a table without a name" "rows writes-at-end rows salt-missing" \
+check_eq "rows of a table without a name" "rows writes-at-end" \
 	"$("$advise" --json times.json | rules)"
-check_eq "with a name" "log writes-at-end log salt-missing" "$("$advise" --json --table log - <times.json | rules)"
+check_eq "with a name" "log writes-at-end" "$("$advise" --json --table log - <times.json | rules)"
 {
 	echo '{"tables":{"a":{"families":{"f":"maxversions=1"},"delimiter":":"},
 		"b":{"keys":{"segments":[{"name":"host","codec":"reverse-domain"}]},"families":{"f":{},"none":{}}}}}' |
@@ -68,7 +68,7 @@ check_eq "with a name" "log writes-at-end log salt-missing" "$("$advise" --json 
 	echo '{"table":"c"}'
 	rows 'h%.example.com'
 } >dump.json
-check_eq "tables, their delimiters and designs" "a writes-at-end a salt-missing a unpadded-numbers b empty-family c domains-forward" \
+check_eq "tables, their delimiters and designs" "a writes-at-end a unpadded-numbers b empty-family c domains-forward" \
 	"$("$advise" --json dump.json | rules)"
 check_eq "a header for each table" '# table a: 110 rows, 110 cells, 440 bytes of values; all rows were read
 # table b: 300 rows, 300 cells, 1200 bytes of values; all rows were read
@@ -86,7 +86,7 @@ check_eq "a schema of a file" 0 "$("$advise" --json --schema reverse.json times.
 echo '{"tables":{"rows":{"keys":{"segments":[{"name":"host","codec":"reverse-domain"}]}}}}' >hosts.json
 check_eq "the first key is coded as the others" "# table rows: 300 rows, 300 cells, 1200 bytes of values; all rows were read" \
 	"$({ rows 'z%.example.com' 1000 1150; rows 'a%.example.net' 1000 1150; } | "$advise" --schema hosts.json - | grep '^#')"
-check_eq "a byte order mark" "rows writes-at-end rows salt-missing" \
+check_eq "a byte order mark" "rows writes-at-end" \
 	"$({ printf '\xef\xbb\xbf' && cat times.json; } | "$advise" --json - | rules)"
 check_eq "rows as people write them" "# table rows: 1 row, 3 cells, 10 bytes of values; all rows were read" \
 	"$("$advise" - <<<'{"key":"a","families":{"f":{"q":"x","r":["y",{"ts":1,"value":12345678}]}}}')"
@@ -94,7 +94,7 @@ check_eq "a line without a newline" "# table rows: 1 row, 1 cell, 1 byte of valu
 	"$(printf '%s' '{"key":"a","families":{"f":{"q":"x"}}}' | "$advise" -)"
 
 check_eq "rows in no order of their keys" "# table rows: 300 rows, 300 cells, 1200 bytes of values; all rows were read; \
-the rows are not in the order of their keys, so writes-at-end, number-first, salt-missing and salt-idle were not looked for" \
+the rows are not in the order of their keys, so writes-at-end, number-first and salt-idle were not looked for" \
 	"$({ tail -n 100 times.json && head -n 200 times.json; } | "$advise" -)"
 { rows 'u#%' 100 205 && rows 'u#%' 95 100; } >sorted.json
 check_eq "their findings say so" 'true true false' "$({
@@ -162,7 +162,7 @@ rm large.json
 
 # ---- CSV -------------------------------------------------------------------------------------
 
-check_eq "CSV of cbt import" "log writes-at-end log salt-missing" "$({
+check_eq "CSV of cbt import" "log writes-at-end" "$({
 	printf ',f\n,q\n'
 	jq -r '"\(.key),x@\(.key)000000"' times.json
 } | "$advise" --json --timestamps --csv log - | rules)"
@@ -219,14 +219,14 @@ check_eq "nor has their dump" 0 "$("$BUILD/rowfs-dump" packages.db | "$advise" -
 
 make_store s '{"tables":{"t":{"families":{"f":{},"none":{}}}}}'
 { echo '{"table":"t"}' && cat times.json; } | "$BUILD/rowfs-load" s
-check_eq "a store" "t writes-at-end t salt-missing t empty-family" "$("$advise" --json s | rules)"
+check_eq "a store" "t writes-at-end t empty-family" "$("$advise" --json s | rules)"
 check_eq "all of it" "$("$advise" s)" "$("$advise" --whole s)"
 mkdir m
 check_eq "an empty family for people" 't: note empty-family: the family has no cell in the table
     family none' "$("$advise" s | sed -n '/empty-family/,/family none/p')"
 mount_store s m
-check_eq "in a mount" "t writes-at-end t salt-missing t empty-family" "$(rules m/.rowfs/advice.json)"
-check_eq "each line has all members" 'true true true' "$(jq '[.table, .rule, .severity, .evidence.text,
+check_eq "in a mount" "t writes-at-end t empty-family" "$(rules m/.rowfs/advice.json)"
+check_eq "each line has all members" 'true true' "$(jq '[.table, .rule, .severity, .evidence.text,
 	.evidence.value, .evidence.threshold, .evidence.keys, .action, .section, .source] | all(. != null)' \
 	m/.rowfs/advice.json | xargs)"
 check_eq "for people" "$("$advise" m/t)" "$(cat m/.rowfs/advice)"

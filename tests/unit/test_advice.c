@@ -91,38 +91,32 @@ SUITE_TEST(test_few_rows_are_no_evidence, 10)
 	}
 }
 
-/* ---- Order: a thousand pairs of rows ----------------------------------------------------- */
+/* ---- Order: 1,001 rows ------------------------------------------------------------------- */
 
 static const struct order_case {
 	const char *rule, *table;
 	const char *form;
-	int down; /* rows that are older than the row before them */
+	int down; /* rows, the first ones, that are older than the row before them */
 	bool found;
 } order_cases[] = {
-	{"writes-at-end", PLAIN, "%04d", 199, true},
+	/* Of 30 about 4 % of the pairs are not in order, of 200 a quarter. */
+	{"writes-at-end", PLAIN, "%04d", 30, true},
 	{"writes-at-end", PLAIN, "%04d", 200, false},
-	{"writes-at-end", PLAIN, "%04d", 801, true},
-	{"writes-at-end", PLAIN, "20261122%06d#a", 199, true},
+	{"writes-at-end", PLAIN, "%04d", 1000, true},
+	{"writes-at-end", PLAIN, "20261122%06d#a", 30, true},
 	{"writes-at-end", PLAIN, "20261122%06d#a", 200, false},
-	{"writes-at-end", PLAIN, "tenant#a#%04d", 199, true},
-	{"writes-at-end", PLAIN, "tenant#a#%04d#a", 801, true},
-	{"writes-at-end", PLAIN, "tenant#a#%04d", 200, false},
-	{"writes-at-end", PLAIN, "order-%04d", 199, true},
-	{"writes-at-end", PLAIN, "order-%04d", 200, false},
+	{"writes-at-end", PLAIN, "tenant#a#%04d", 30, true},
+	{"writes-at-end", PLAIN, "tenant#a#%04d#a", 1000, true},
+	{"writes-at-end", PLAIN, "order-%04d", 30, true},
 	{"writes-at-end", PLAIN, "%04d-name", 0, false},
 	{"writes-at-end", SALTED, "%04d", 0, false},
 	{"writes-at-end", "{\"keys\":{\"segments\":[{\"name\":\"a\",\"codec\":\"reverse\"}]}}",
 	 "%04d", 0, false},
-	{"time-first", PLAIN, "20261122%06d#a", 199, false},
+	{"time-first", PLAIN, "20261122%06d#a", 30, false},
 	{"time-first", PLAIN, "20261122%06d#a", 200, true},
-	{"salt-missing", PLAIN, "%04d", 199, true},
-	{"salt-missing", PLAIN, "%04d", 200, false},
-	{"salt-missing", PLAIN, "%04d#a", 0, false},
-	{"salt-missing", PLAIN, "tenant#%04d", 199, true},
-	{"salt-missing", PLAIN, "tenant#%04d#a", 0, false},
 	{"number-first", PLAIN, "%04d#a", 200, false},
 	{"salt-idle", SALTED, "name%04d", 200, true},
-	{"salt-idle", SALTED, "name%04d", 199, false},
+	{"salt-idle", SALTED, "name%04d", 30, false},
 	{"salt-idle", SALTED, "%04d", 500, false},
 };
 
