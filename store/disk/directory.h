@@ -97,6 +97,10 @@ int directory_each(int dir, int (*each)(void *ctx, int dir, const char *name), v
 int directory_sync(int parent, const char *name);
 /* Removes the directory of that name with all in it but directories of another device (-EBUSY). */
 int directory_remove(int parent, const char *name);
+/* Replaces a file's contents durably in one step, by renaming `temporary`, which may be left by a
+ * crash. After an error the old file is still there, but if only the rename may not be durable. */
+int directory_replace(int dir, const char *temporary, const char *name, const void *data,
+		      size_t len);
 /* Is it a directory that has that name in parent? */
 bool directory_is_place(int parent, const char *name);
 /* The offset of the first byte at or after `at` that is not in a hole of the open file; its size,

@@ -134,58 +134,27 @@ int directory_read_marker(const struct directory *directory, struct directory_ma
 	return 0;
 }
 
-/* Makes a marker under that name. */
-static int marker_make(int fd, const char *name, const struct directory_marker *marker,
-		       bool durable)
+/* Puts a marker in the place of the one there is, durably. */
+static int marker_write(int fd, const struct directory_marker *marker)
 {
 	char text[256];
 	int len = snprintf(text, sizeof(text),
 			   DIRECTORY_TITLE "\nformat %" PRId64 "\nengine %s\ncreated %" PRId64 "\n",
 			   marker->format, marker->engine, marker->created);
-	int file = openat(fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	ssize_t put;
-	int rc = 0;
 
-	if (file < 0)
-		return directory_error(errno);
 	len += snprintf(text + len, sizeof(text) - (size_t)len, "check %08" PRIx32 "\n",
 			wcs_crc_extend(0, text, (size_t)len));
-	put = write(file, text, (size_t)len);
-	if (put >= 0 && put < len) /* a signal or a full medium cut it off */
-		errno = ENOSPC;
-	if (put < len || (durable && fsync(file) != 0))
-		rc = directory_error(errno);
-	close(file);
-	return rc;
+	return directory_replace(fd, DIRECTORY_NEW, DIRECTORY_MARKER, text, (size_t)len);
 }
 
 int directory_fill(int fd, const struct directory_marker *marker)
 {
-	int rc = marker_make(fd, DIRECTORY_MARKER, marker, false);
-	int file;
+	int file = openat(fd, DIRECTORY_LOCK, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
-	if (rc != 0)
-		return rc;
-	file = openat(fd, DIRECTORY_LOCK, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		      0600);
 	if (file < 0)
 		return directory_error(errno);
 	close(file);
-	return 0;
-}
-
-/* Puts a marker in the place of one, durably. */
-static int marker_replace(const struct directory *directory, const struct directory_marker *marker)
-{
-	int fd = directory->fd, rc;
-
-	unlinkat(fd, DIRECTORY_NEW, 0);
-	rc = marker_make(fd, DIRECTORY_NEW, marker, true);
-	if (rc == 0 && (renameat(fd, DIRECTORY_NEW, fd, DIRECTORY_MARKER) || fsync(fd)))
-		rc = directory_error(errno);
-	if (rc != 0)
-		unlinkat(fd, DIRECTORY_NEW, 0);
-	return rc;
+	return marker_write(fd, marker);
 }
 
 int directory_need_format(const struct directory *directory, int format)
@@ -196,7 +165,7 @@ int directory_need_format(const struct directory *directory, int format)
 	if (rc != 0 || marker.format >= format)
 		return rc;
 	marker.format = format;
-	return marker_replace(directory, &marker);
+	return marker_write(directory->fd, &marker);
 }
 
 /* The format is the newest, since the lost one is not known. No program writes to the lock, which
@@ -211,7 +180,7 @@ int directory_mend_marker(const struct directory *directory, const char *engine,
 	snprintf(marker.engine, sizeof(marker.engine), "%s", engine);
 	if (fstatat(directory->fd, DIRECTORY_LOCK, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		marker.created = (int64_t)st.st_mtim.tv_sec * 1000000 + st.st_mtim.tv_nsec / 1000;
-	rc = marker_replace(directory, &marker);
+	rc = marker_write(directory->fd, &marker);
 	if (rc == 0)
 		return 0;
 	return wcs_fault_set(fault, rc, "%s/" DIRECTORY_MARKER ": cannot be made: %s",

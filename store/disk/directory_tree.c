@@ -153,6 +153,32 @@ int directory_check_data(const struct directory *directory, struct wcs_fault *fa
 	return rc;
 }
 
+int directory_replace(int dir, const char *temporary, const char *name, const void *data,
+		      size_t len)
+{
+	const char *from = data, *end = from + len;
+	ssize_t put = 0;
+	int file, rc = 0;
+
+	if (unlinkat(dir, temporary, 0) != 0 && errno != ENOENT)
+		return directory_error(errno);
+	file = openat(dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (file < 0)
+		return directory_error(errno);
+	for (; put >= 0 && from<end; from += put> 0 ? put : 0) {
+		put = write(file, from, (size_t)(end - from));
+		if (put < 0 && errno == EINTR)
+			put = 0;
+	}
+	if (put < 0 || fsync(file) != 0 || renameat(dir, temporary, dir, name) != 0 ||
+	    fsync(dir) != 0)
+		rc = directory_error(errno);
+	close(file);
+	if (rc != 0)
+		unlinkat(dir, temporary, 0);
+	return rc;
+}
+
 uint64_t directory_data(int file, uint64_t at)
 {
 	off_t data = lseek(file, (off_t)at, SEEK_DATA);

@@ -20,12 +20,12 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "store/disk/crc.h"
+#include "store/disk/directory.h"
 #include "store/leveldb/compaction/compaction.h"
 #include "store/leveldb/formats/file.h"
 
@@ -241,18 +241,10 @@ static size_t space_put(unsigned char *to, const struct space_table *table)
 /* A failure leaves no file. */
 static void space_write(struct ldb *db, unsigned char *record, size_t len)
 {
-	int fd = openat(db->dir, LDB_FILE_DEAD_NEW,
-			O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	uint64_t at = 0;
-
 	put_be32(record + len, wcs_crc_extend(SPACE_FORM, record, len));
-	if (fd < 0 || ldb_file_write(fd, record, len + SPACE_CHECK, &at) != 0 ||
-	    renameat(db->dir, LDB_FILE_DEAD_NEW, db->dir, LDB_FILE_DEAD) != 0) {
-		unlinkat(db->dir, LDB_FILE_DEAD_NEW, 0);
+	if (directory_replace(db->dir, LDB_FILE_DEAD_NEW, LDB_FILE_DEAD, record,
+			      len + SPACE_CHECK) != 0)
 		unlinkat(db->dir, LDB_FILE_DEAD, 0);
-	}
-	if (fd >= 0)
-		close(fd);
 }
 
 void ldb_space_save(struct ldb *db, uint64_t least)

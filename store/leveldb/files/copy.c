@@ -165,8 +165,8 @@ void ldb_copy_write(struct ldb *db)
 
 	if (!rc && (ldb_copy_read(store, &old) != 0 || old.bytes.len != bytes.len ||
 		    memcmp(old.bytes.data, bytes.data, bytes.len) != 0)) {
-		rc = ldb_file_replace(store, DIRECTORY_TABLES_NEW, DIRECTORY_TABLES, bytes.data,
-				      bytes.len);
+		rc = directory_replace(store, DIRECTORY_TABLES_NEW, DIRECTORY_TABLES, bytes.data,
+				       bytes.len);
 		if (rc)
 			unlinkat(store, DIRECTORY_TABLES, 0);
 	}
