@@ -57,13 +57,6 @@ static void files_fuzz_write(int fd, const void *bytes, size_t len)
 
 /* ---- Tables ------------------------------------------------------------------------------ */
 
-static void files_fuzz_damaged(void *ctx, uint64_t offset, const char *what)
-{
-	(void)ctx;
-	(void)offset;
-	FUZZ_CHECK(what && *what);
-}
-
 /* Entries are in order, and end. */
 static void files_fuzz_visit(int fd)
 {
@@ -74,7 +67,6 @@ static void files_fuzz_visit(int fd)
 
 	table->fd = fd;
 	table->size = (uint64_t)lseek(fd, 0, SEEK_END);
-	table->damaged = files_fuzz_damaged;
 	FUZZ_CHECK(ldb_tablefile_open(table) == 0);
 	while ((rc = ldb_tablefile_next(table)) == 1) {
 		struct wcs_slice key = table->data.key;
@@ -139,27 +131,24 @@ static void files_fuzz_table(const uint8_t *data, size_t size)
 /* ---- Logs -------------------------------------------------------------------------------- */
 
 /* Reads to the end, which there is. Returns how many bytes of records there are. */
-static uint64_t files_fuzz_read_log(int fd, unsigned int *damages, uint32_t *crc)
+static uint64_t files_fuzz_read_log(int fd, uint64_t *damages, uint32_t *crc)
 {
 	struct ldb_logfile *log = malloc(sizeof(*log));
 	off_t size = lseek(fd, 0, SEEK_END);
 	uint64_t bytes = 0, events = 0;
 	struct wcs_slice record;
-	int event;
+	int rc;
 
 	ldb_logfile_init(log, fd);
-	*damages = 0;
 	*crc = 0;
-	while ((event = ldb_logfile_next(log, &record)) != LDB_LOGFILE_END) {
-		FUZZ_CHECK(event > 0 && ++events <= (uint64_t)size + 2);
-		*damages += event == LDB_LOGFILE_DAMAGE;
-		if (event == LDB_LOGFILE_RECORD) {
-			bytes += record.len;
-			*crc = wcs_crc_extend(*crc, record.data, record.len);
-		}
-		FUZZ_CHECK(event != LDB_LOGFILE_DAMAGE || log->damaged_at <= (uint64_t)size);
+	while ((rc = ldb_logfile_next(log, &record)) == 1) {
+		FUZZ_CHECK(++events <= (uint64_t)size + 2);
+		bytes += record.len;
+		*crc = wcs_crc_extend(*crc, record.data, record.len);
 	}
-	FUZZ_CHECK(log->end <= (uint64_t)size && bytes <= (uint64_t)size);
+	*damages = log->damage.count;
+	FUZZ_CHECK(rc == 0 && log->end <= (uint64_t)size && bytes <= (uint64_t)size);
+	FUZZ_CHECK(log->damage.at <= (uint64_t)size);
 	free(log->record.data);
 	free(log);
 	return bytes;
@@ -189,7 +178,7 @@ static void files_fuzz_log_pieces(int fd, const uint8_t *data, size_t size)
 static void files_fuzz_log(const uint8_t *data, size_t size)
 {
 	int fd = files_fuzz_memory();
-	unsigned int damages;
+	uint64_t damages;
 	uint32_t crc;
 
 	files_fuzz_log_pieces(fd, data, size);
@@ -205,7 +194,7 @@ static void files_fuzz_append(const uint8_t *data, size_t size)
 	struct files_fuzz_piece piece;
 	uint64_t at = 0, bytes = 0;
 	uint32_t expected = 0, crc;
-	unsigned int damages;
+	uint64_t damages;
 
 	while (at < 1000000 && files_fuzz_take(&data, &size, &piece)) {
 		size_t len = piece.bytes.len + 500 * (size_t)piece.kind;

@@ -2,16 +2,25 @@
 /* Writes files in LevelDB's formats: records of logs, and tables without compression or filter. */
 #include "tests/unit/forge_write.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "store/disk/crc.h"
 #include "store/leveldb/encoding/bytes.h"
-#include "store/leveldb/formats/file.h"
-#include "store/leveldb/formats/logfile_private.h"
+#include "store/leveldb/formats/logfile.h"
 #include "store/leveldb/formats/tablefile.h"
 
 enum { WRITE_BLOCK = 4096 /* bytes of a block of a table, about */ };
+
+static int write_bytes(int fd, const void *data, size_t len, uint64_t *at)
+{
+	ssize_t put = pwrite(fd, data, len, (off_t)*at);
+
+	*at += len;
+	return put == (ssize_t)len ? 0 : -EIO;
+}
 
 int write_record(int fd, uint64_t *at, const void *data, size_t len)
 {
@@ -25,7 +34,7 @@ int write_record(int fd, uint64_t *at, const void *data, size_t len)
 		size_t left = LDB_LOGFILE_BLOCK - (size_t)(*at % LDB_LOGFILE_BLOCK), some;
 
 		if (left < LDB_LOGFILE_HEAD) {
-			rc = ldb_file_write(fd, zeros, left, at);
+			rc = write_bytes(fd, zeros, left, at);
 			left = LDB_LOGFILE_BLOCK;
 		}
 		some = len < left - LDB_LOGFILE_HEAD ? len : left - LDB_LOGFILE_HEAD;
@@ -36,9 +45,9 @@ int write_record(int fd, uint64_t *at, const void *data, size_t len)
 				 : (last ? LDB_LOGFILE_LAST : LDB_LOGFILE_MIDDLE);
 		if (some > 0)
 			memcpy(piece + LDB_LOGFILE_HEAD, from, some);
-		put_le32(piece, ldb_logfile_crc(piece, some));
+		put_le32(piece, wcs_crc_mask(wcs_crc_extend(0, piece + 6, 1 + some)));
 		if (!rc)
-			rc = ldb_file_write(fd, piece, LDB_LOGFILE_HEAD + some, at);
+			rc = write_bytes(fd, piece, LDB_LOGFILE_HEAD + some, at);
 		from += some;
 		len -= some;
 		first = false;
@@ -85,9 +94,9 @@ static int writer_block(struct table_writer *writer, struct ldb_buffer *block,
 				      wcs_crc_extend(0, block->data, block->len), trailer, 1)));
 	*len = ldb_put_varint(handle, writer->at);
 	*len += ldb_put_varint(handle + *len, block->len);
-	rc = ldb_file_write(writer->fd, block->data, block->len, &writer->at);
+	rc = write_bytes(writer->fd, block->data, block->len, &writer->at);
 	if (!rc)
-		rc = ldb_file_write(writer->fd, trailer, sizeof(trailer), &writer->at);
+		rc = write_bytes(writer->fd, trailer, sizeof(trailer), &writer->at);
 	block->len = 0;
 	return rc;
 }
@@ -125,7 +134,7 @@ static int writer_finish(struct table_writer *writer)
 		return rc;
 	memcpy(footer + at, handle, len);
 	put_le64(footer + LDB_TABLEFILE_FOOTER - 8, LDB_TABLEFILE_MAGIC);
-	return ldb_file_write(writer->fd, footer, sizeof(footer), &writer->at);
+	return write_bytes(writer->fd, footer, sizeof(footer), &writer->at);
 }
 
 int write_table(int dir, const char *from, const char *to, uint64_t *size)

@@ -48,12 +48,26 @@ static inline bool ldb_rest_varint(struct ldb_rest *rest, uint64_t *to)
 	return false;
 }
 
+/* A varint as LevelDB reads one of 32 bits; mostly it is one byte. */
+static inline bool ldb_rest_varint32(struct ldb_rest *rest, uint64_t *to)
+{
+	const unsigned char *from = rest->data;
+
+	if (rest->len > 0 && *from < 0x80) {
+		*to = *from;
+		rest->data++;
+		rest->len--;
+		return true;
+	}
+	return ldb_rest_varint(rest, to) && rest->data - from <= 5;
+}
+
 /* Bytes behind their length, a varint. False: there are fewer. */
 static inline bool ldb_rest_text(struct ldb_rest *rest, struct ldb_rest *text)
 {
 	uint64_t len;
 
-	if (!ldb_rest_varint(rest, &len) || len > rest->len)
+	if (!ldb_rest_varint32(rest, &len) || len > rest->len)
 		return false;
 	*text = (struct ldb_rest){ldb_rest_take(rest, (size_t)len), (size_t)len};
 	return true;

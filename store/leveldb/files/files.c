@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads CURRENT, the MANIFEST and the logs before LevelDB does, and finds their faults.
+ * Reads LevelDB's files without LevelDB, and finds their faults.
  *
  * LevelDB's own checks leave gaps, even paranoid ones:
  *
  * - It takes a record of a log or MANIFEST whose damaged length reaches beyond the end of the file
- *   for one that was being written, and ignores it and all behind it (logfile_damage.c).
+ *   for one that was being written, and ignores it and all behind it (logfile.c).
  * - It does not notice a MANIFEST that was cut between two edits, nor a missing log. But a log is
  *   created, and its name synced, before a MANIFEST names it, and removed only after a later edit
  *   names another; so if the log that the MANIFEST names is missing, something is lost. (After
@@ -14,7 +14,15 @@
  * - It takes zeros that a power cut left at the end of a file (logfile.c) for damage.
  *
  * A log that was cut cannot be told from one whose end never reached the medium.
+ *
+ * Each entry of a database has its own sequence number, which is part of its key. No two tables in
+ * use therefore share a key, and the size, the first and the last key, which the MANIFEST has,
+ * identify a whole table. A damaged one with a key outside that range is another. Another table
+ * must not be used in this place: its keys could overlap those of other tables of the level, or old
+ * entries come to lie above newer ones.
  */
+#include "store/leveldb/files/files.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -28,11 +36,15 @@
 #include "store/backend.h"
 #include "store/disk/directory.h"
 #include "store/leveldb/encoding/bytes.h"
-#include "store/leveldb/files/files_private.h"
+#include "store/leveldb/formats/block.h"
 #include "store/leveldb/formats/logfile.h"
+#include "store/leveldb/formats/tablefile.h"
 
-int ldb_files_add(struct ldb_files *files, enum ldb_file_kind kind, uint64_t number,
-		  const char *name, bool missing, const char *format, ...)
+/* Notes a fault of the file; its name is made of its number but for a MANIFEST and CURRENT. */
+static int files_add(struct ldb_files *files, const struct ldb_files_fault *of, const char *format,
+		     ...) __attribute__((format(printf, 3, 4)));
+static int files_add(struct ldb_files *files, const struct ldb_files_fault *of, const char *format,
+		     ...)
 {
 	struct ldb_files_fault *fault;
 	va_list args;
@@ -40,84 +52,86 @@ int ldb_files_add(struct ldb_files *files, enum ldb_file_kind kind, uint64_t num
 	if (grow(&files->faults, &files->fault_room, files->fault_count + 1, 16, sizeof(*fault)))
 		return -ENOMEM;
 	fault = &files->faults[files->fault_count++];
-	*fault = (struct ldb_files_fault){.kind = kind, .number = number, .missing = missing};
-	snprintf(fault->name, sizeof(fault->name), "%s", name);
+	*fault = *of;
+	if (!fault->name[0])
+		ldb_file_name(fault->name, fault->kind, fault->number);
 	va_start(args, format);
 	vsnprintf(fault->what, sizeof(fault->what), format, args);
 	va_end(args);
 	return 0;
 }
 
-int ldb_files_progress(struct ldb_files *files, uint64_t bytes)
+static int files_progress(struct ldb_files *files, uint64_t bytes)
 {
 	files->bytes += bytes;
 	return files->progress ? files->progress(files->ctx, files->bytes, files->all) : 0;
 }
 
-/* ---- The files in use --------------------------------------------------------------------- */
-
-struct files_each {
-	int (*each)(void *ctx, const char *name, enum ldb_file_kind kind, uint64_t number);
-	void *ctx;
-};
-
-static int files_name(void *ctx, int dir, const char *name)
+/* Opens a file that exists. -1: errno. */
+static int files_open_file(const struct ldb_files *files, enum ldb_file_kind kind, uint64_t number,
+			   uint64_t *size)
 {
-	const struct files_each *each = ctx;
-	uint64_t number = 0;
-	enum ldb_file_kind kind = ldb_file_parse(name, &number);
+	char name[LDB_FILE_NAME_MAX];
+	struct stat st;
+	int fd;
 
-	(void)dir;
-	return kind == LDB_FILE_OTHER ? 0 : each->each(each->ctx, name, kind, number);
+	ldb_file_name(name, kind, number);
+	fd = openat(files->dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {
+		close(fd);
+		errno = EISDIR;
+		return -1;
+	}
+	*size = fd < 0 ? 0 : (uint64_t)st.st_size;
+	return fd;
 }
 
-int ldb_files_each(const struct ldb_files *files,
-		   int (*each)(void *ctx, const char *name, enum ldb_file_kind kind,
-			       uint64_t number),
-		   void *ctx)
-{
-	struct files_each all = {.each = each, .ctx = ctx};
+/* ---- The files in use -------------------------------------------------------------------- */
 
-	return directory_each(files->dir, files_name, &all);
-}
-
-/* Also sets current to the newest MANIFEST, for a store whose CURRENT names none. */
-static int files_measure(void *ctx, const char *name, enum ldb_file_kind kind, uint64_t number)
+/* Lists the name. Also sets current to the newest MANIFEST, for a store whose CURRENT names none.
+ */
+static int files_list(void *ctx, int dir, const char *name)
 {
 	struct ldb_files *files = ctx;
+	struct ldb_files_name file = {.number = 0};
 	uint64_t newest = 0;
 	struct stat st;
 
-	if (number > files->largest && ldb_file_is_number(number))
-		files->largest = number;
-	if (fstatat(files->dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+	file.kind = ldb_file_parse(name, &file.number);
+	if (file.kind == LDB_FILE_OTHER)
+		return 0;
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
 		files->all += (uint64_t)st.st_size;
 	if (files->current[0])
 		ldb_file_parse(files->current, &newest);
-	if (kind == LDB_FILE_MANIFEST && (!files->current[0] || number > newest))
+	if (file.kind == LDB_FILE_MANIFEST && (!files->current[0] || file.number > newest))
 		snprintf(files->current, sizeof(files->current), "%s", name);
+	if (grow(&files->list, &files->list_room, files->list_count + 1, 64, sizeof(file)))
+		return -ENOMEM;
+	files->list[files->list_count++] = file;
 	return 0;
 }
 
 static int files_read_manifest(struct ldb_files *files)
 {
+	struct ldb_files_fault of = {.kind = LDB_FILE_CURRENT, .name = "CURRENT"};
 	struct wcs_fault why = {0};
 	int rc = ldb_manifest_current(files->dir, files->current, &why);
 
 	files->count++;
 	if (rc)
-		rc = ldb_files_add(files, LDB_FILE_CURRENT, 0, "CURRENT", false, "%s", why.text);
+		rc = files_add(files, &of, "%s", why.text);
 	if (rc)
 		return rc;
-	if (!files->current[0])
-		return ldb_files_add(files, LDB_FILE_MANIFEST, 0, "MANIFEST", true,
-				     "there is none");
+	of = (struct ldb_files_fault){.kind = LDB_FILE_MANIFEST, .name = "MANIFEST"};
+	of.missing = !files->current[0];
+	if (of.missing)
+		return files_add(files, &of, "there is none");
 	files->count++;
 	rc = ldb_manifest_read(files->dir, files->current, &files->manifest, &why);
 	files->whole = rc == 0;
-	if (rc != -EIO)
-		return rc;
-	return ldb_files_add(files, LDB_FILE_MANIFEST, 0, files->current, false, "%s", why.text);
+	memcpy(of.name, files->current, sizeof(of.name));
+	return rc == -EIO ? files_add(files, &of, "%s", why.text) : rc;
 }
 
 int ldb_files_open(const char *path, struct ldb_files *files, struct wcs_fault *fault)
@@ -128,7 +142,7 @@ int ldb_files_open(const char *path, struct ldb_files *files, struct wcs_fault *
 	files->dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (files->dir < 0)
 		return wcs_fault_set(fault, -EIO, "%s: %s", directory_name(path), strerror(errno));
-	rc = ldb_files_each(files, files_measure, files);
+	rc = directory_each(files->dir, files_list, files);
 	if (!rc)
 		rc = files_read_manifest(files);
 	if (!rc)
@@ -143,16 +157,23 @@ void ldb_files_close(struct ldb_files *files)
 		close(files->dir);
 	files->dir = -1;
 	ldb_manifest_free(&files->manifest);
+	free(files->list);
 	free(files->faults);
+	files->list = NULL;
 	files->faults = NULL;
 }
 
-/* ---- Logs -------------------------------------------------------------------------------- */
-
-static int files_torn(struct ldb_files *files, const char *name, uint64_t end)
+bool ldb_files_is_used(const struct ldb_files *files, const struct ldb_files_name *file)
 {
-	return files->torn ? files->torn(files, name, end) : 0;
+	const struct ldb_manifest *manifest = &files->manifest;
+
+	if (file->kind == LDB_FILE_TABLE)
+		return ldb_manifest_find(manifest, file->number) != NULL;
+	return file->kind != LDB_FILE_LOG || file->number >= manifest->log_number ||
+	       file->number == manifest->previous_log;
 }
+
+/* ---- Logs -------------------------------------------------------------------------------- */
 
 /* A log as it is read. Sequence numbers rise by no more between two batches than there are bytes
  * lost between them: others behind damage are bytes of a value that look like a batch. */
@@ -160,115 +181,324 @@ struct files_log {
 	struct ldb_logfile log;
 	uint64_t next, end; /* behind the last batch: the next number, and its end */
 	uint64_t batches;
-	bool damaged; /* since the last batch */
+	uint64_t damages; /* of the log, before the end of the last batch */
 };
 
-/* Gives the changes of a record. *wrong: why it is a fault; NULL: it is none. */
-static int files_record(struct ldb_files *files, struct files_log *at, struct wcs_slice record,
-			const char **wrong)
+/* Gives the changes of a record, or notes why it is a fault. */
+static int files_record(struct ldb_files *files, struct files_log *at, struct wcs_slice record)
 {
+	static const char number[] =
+		"a record before it has a sequence number that is too high, or was used";
+	struct ldb_damage *damage = &at->log.damage;
 	uint64_t next = at->next;
 
-	*wrong = "a record before it is no change";
-	if (!ldb_logfile_is_batch(record))
+	if (ldb_logfile_changes(record, NULL, NULL)) {
+		ldb_damage_note(damage, at->log.end, "a record before it is no change");
 		return 0;
-	*wrong = "a record before it has a sequence number that is too high, or was used";
+	}
 	if (!ldb_logfile_in_sequence(record, &next) ||
-	    (at->damaged && at->batches > 0 &&
-	     get_le64(record.data) - at->next > at->log.end - at->end))
+	    (damage->count > at->damages && at->batches > 0 &&
+	     get_le64(record.data) - at->next > at->log.end - at->end)) {
+		ldb_damage_note(damage, at->log.end, number);
 		return 0;
-	at->damaged = false;
+	}
+	if (next - 1 > LDB_NUMBER_MAX)
+		ldb_damage_note(damage, at->log.end, number);
 	at->next = next;
 	at->end = at->log.end;
 	at->batches++;
-	if (next - 1 <= LDB_NUMBER_MAX)
-		*wrong = NULL;
+	at->damages = damage->count;
 	return files->change ? ldb_logfile_changes(record, files->change, files->ctx) : 0;
 }
 
-static int files_read_log(struct ldb_files *files, struct files_log *at, const char *name,
-			  uint64_t number)
+static int files_read_log(struct ldb_files *files, struct files_log *at)
 {
 	struct ldb_logfile *log = &at->log;
-	uint64_t before = 0, damages = 0, first = 0;
-	const char *what = NULL, *wrong;
 	struct wcs_slice record;
-	int event, rc;
+	uint64_t before = 0;
+	int rc = 0;
 
-	while ((event = ldb_logfile_next(log, &record)) != LDB_LOGFILE_END) {
-		rc = ldb_files_progress(files, log->base + log->at - before);
-		before = log->base + log->at;
-		if (rc)
-			return rc;
-		if (event < 0 && event != -EIO)
-			return event;
-		wrong = event == LDB_LOGFILE_DAMAGE ? log->damage : "what cannot be read";
-		if (event == LDB_LOGFILE_RECORD)
-			rc = files_record(files, at, record, &wrong);
-		if (rc)
-			return rc;
-		if (!wrong)
-			continue;
-		at->damaged |= event == LDB_LOGFILE_DAMAGE;
-		if (damages++ == 0) {
-			first = event == LDB_LOGFILE_DAMAGE ? log->damaged_at : log->end;
-			what = wrong;
-		}
-		if (event == -EIO)
-			break;
+	while (!rc && (rc = ldb_logfile_next(log, &record)) == 1) {
+		rc = files_progress(files, log->end - before);
+		before = log->end;
+		if (!rc)
+			rc = files_record(files, at, record);
 	}
-	if (damages == 0)
-		return log->torn ? files_torn(files, name, log->end) : 0;
-	rc = ldb_files_add(files, LDB_FILE_LOG, number, name, false, "at %" PRIu64 ": %s%s", first,
-			   what, damages > 1 ? ", and more behind it" : "");
-	if (!rc)
-		files->faults[files->fault_count - 1].entries = at->batches;
 	return rc;
 }
 
-int ldb_files_log(struct ldb_files *files, const char *name, uint64_t number)
+static int files_log(struct ldb_files *files, uint64_t number)
 {
+	struct ldb_files_fault of = {.kind = LDB_FILE_LOG, .number = number};
 	struct files_log at = {.next = 1};
+	char name[LDB_FILE_NAME_MAX], what[160];
+	uint64_t size;
 	int fd, rc = 0;
 
 	files->count++;
 	if (!ldb_file_is_number(number))
-		rc = ldb_files_add(files, LDB_FILE_LOG, number, name, false,
-				   "LevelDB gives no log this number");
+		rc = files_add(files, &of, "LevelDB gives no log this number");
 	if (rc || number == 0)
 		return rc;
-	fd = openat(files->dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	fd = files_open_file(files, LDB_FILE_LOG, number, &size);
 	if (fd < 0)
-		return ldb_files_add(files, LDB_FILE_LOG, number, name, false, "%s",
-				     strerror(errno));
+		return files_add(files, &of, "%s", strerror(errno));
 	ldb_logfile_init(&at.log, fd);
-	rc = files_read_log(files, &at, name, number);
+	rc = files_read_log(files, &at);
 	free(at.log.record.data);
 	close(fd);
-	return rc;
-}
-
-static int files_used_log(void *ctx, const char *name, enum ldb_file_kind kind, uint64_t number)
-{
-	struct ldb_files *files = ctx;
-
-	if (kind != LDB_FILE_LOG ||
-	    (files->whole && !ldb_manifest_log_used(&files->manifest, number)))
-		return 0;
-	return ldb_files_log(files, name, number);
+	if (rc)
+		return rc;
+	of.entries = at.batches;
+	ldb_damage_say(&at.log.damage, what, sizeof(what));
+	if (at.log.damage.count > 0)
+		return files_add(files, &of, "%s", what);
+	ldb_file_name(name, LDB_FILE_LOG, number);
+	return at.log.torn && files->torn ? files->torn(files, name, at.log.end, at.log.zeros_at)
+					  : 0;
 }
 
 int ldb_files_logs(struct ldb_files *files)
 {
+	const struct ldb_manifest *manifest = &files->manifest;
+	struct ldb_files_fault of = {
+		.kind = LDB_FILE_LOG, .number = manifest->log_number, .missing = true};
 	char name[LDB_FILE_NAME_MAX];
 	int rc = 0;
 
-	ldb_file_name(name, LDB_FILE_LOG, files->manifest.log_number);
-	if (files->whole && files->manifest.log_number != 0 &&
+	ldb_file_name(name, LDB_FILE_LOG, of.number);
+	if (files->whole && of.number != 0 &&
 	    faccessat(files->dir, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
-		rc = ldb_files_add(files, LDB_FILE_LOG, files->manifest.log_number, name, true,
-				   "it is missing, or the end of %s is", files->manifest.name);
-	if (!rc && files->whole && files->manifest.torn)
-		rc = files_torn(files, files->manifest.name, files->manifest.end);
-	return rc ? rc : ldb_files_each(files, files_used_log, files);
+		rc = files_add(files, &of, "it is missing, or the end of %s is", manifest->name);
+	if (!rc && files->whole && manifest->torn && files->torn)
+		rc = files->torn(files, manifest->name, manifest->end, manifest->zeros_at);
+	for (size_t i = 0; !rc && i < files->list_count; i++)
+		if (files->list[i].kind == LDB_FILE_LOG &&
+		    (!files->whole || ldb_files_is_used(files, &files->list[i])))
+			rc = files_log(files, files->list[i].number);
+	return rc;
+}
+
+/* ---- Tables ------------------------------------------------------------------------------ */
+
+int ldb_files_open_table(const struct ldb_files *files, uint64_t number, uint64_t *size)
+{
+	return files_open_file(files, LDB_FILE_TABLE, number, size);
+}
+
+/* Tells that entries between the last key and this one cannot be read. */
+static int files_lose(struct ldb_files *files, struct ldb_files_table *found,
+		      const struct ldb_manifest_table *known, struct wcs_slice to)
+{
+	struct wcs_slice from = ldb_buffer_slice(&found->largest);
+
+	if (from.len == 0 && known)
+		from = known->smallest;
+	found->lost = true;
+	return files->lost ? files->lost(files->ctx, found->number, from, to) : 0;
+}
+
+/* Reads an open table. known: as the MANIFEST describes it; NULL: nothing does for sure. */
+static int files_read_table(struct ldb_files *files, struct ldb_tablefile *table,
+			    struct ldb_files_table *found, const struct ldb_manifest_table *known)
+{
+	const struct wcs_slice *key = &table->data.key, none = {NULL, 0};
+	uint64_t damages = 0;
+	int more = 0, rc = ldb_tablefile_open(table);
+	bool lost;
+
+	while (!rc && (more = ldb_tablefile_next(table)) == 1) {
+		lost = found->entries == 0 && known
+			       ? ldb_internal_compare(known->smallest, *key) != 0
+			       : table->damage.count > damages;
+		damages = table->damage.count;
+		if (lost)
+			rc = files_lose(files, found, known, *key);
+		if (!rc && found->entries++ == 0)
+			rc = ldb_buffer_set(&found->smallest, *key);
+		if (!rc)
+			rc = ldb_buffer_set(&found->largest, *key);
+		if (ldb_internal_tag(*key) >> 8 > found->sequence)
+			found->sequence = ldb_internal_tag(*key) >> 8;
+		if (!rc && table->bytes != found->bytes)
+			rc = files_progress(files, table->bytes - found->bytes);
+		found->bytes = table->bytes;
+	}
+	found->bytes = table->bytes;
+	found->damage = table->damage;
+	if (rc || more < 0)
+		return rc ? rc : more;
+	lost = known ? found->entries == 0 ||
+			       wcs_slice_compare(known->largest,
+						 ldb_buffer_slice(&found->largest)) != 0
+		     : table->damage.count > 0;
+	return lost ? files_lose(files, found, known, known ? known->largest : none) : 0;
+}
+
+static bool files_is(const struct ldb_files_table *found, const struct ldb_manifest_table *known)
+{
+	return found->damage.count == 0 && found->size == known->size &&
+	       wcs_slice_compare(ldb_buffer_slice(&found->smallest), known->smallest) == 0 &&
+	       wcs_slice_compare(ldb_buffer_slice(&found->largest), known->largest) == 0;
+}
+
+/* Is it another than the MANIFEST describes: whole and not that one, or damaged with a key outside
+ * of that one's range? */
+static bool files_is_another(const struct ldb_files_table *found,
+			     const struct ldb_manifest_table *known)
+{
+	struct wcs_slice smallest = ldb_buffer_slice(&found->smallest);
+	struct wcs_slice largest = ldb_buffer_slice(&found->largest);
+
+	if (found->damage.count == 0)
+		return !files_is(found, known);
+	return smallest.len > 0 && (ldb_internal_compare(smallest, known->smallest) < 0 ||
+				    ldb_internal_compare(largest, known->largest) > 0);
+}
+
+/* Notes the fault of a table that was read, if it has one. */
+static int files_judge(struct ldb_files *files, struct ldb_files_table *found,
+		       const struct ldb_manifest_table *known)
+{
+	struct ldb_files_fault of = {.kind = LDB_FILE_TABLE,
+				     .number = found->number,
+				     .another = known && files_is_another(found, known),
+				     .lost = found->lost,
+				     .entries = found->entries};
+	const char *another = !of.another		? ""
+			      : found->damage.count > 0 ? "it is another table, and damaged: "
+							: "it is another table: ";
+	char what[128];
+
+	found->foreign = of.another;
+	for (size_t i = 0; found->foreign && i < files->manifest.count; i++)
+		found->foreign = !files_is(found, &files->manifest.tables[i]);
+	files->whole &= !of.another;
+	ldb_damage_say(&found->damage, what, sizeof(what));
+	if (known && found->size != known->size && (of.another || found->damage.count > 0))
+		return files_add(files, &of, "%sit has %" PRIu64 " bytes and should have %" PRIu64,
+				 another, found->size, known->size);
+	if (found->damage.count > 0)
+		return files_add(files, &of, "%s%s", another, what);
+	if (of.another)
+		return files_add(files, &of, "%sit has other keys", another);
+	return found->sequence > LDB_NUMBER_MAX
+		       ? files_add(files, &of,
+				   "it has a sequence number that leaves no room for more")
+		       : 0;
+}
+
+static int files_table(struct ldb_files *files, uint64_t number)
+{
+	const struct ldb_manifest_table *known = ldb_manifest_find(&files->manifest, number);
+	struct ldb_files_fault of = {.kind = LDB_FILE_TABLE, .number = number};
+	struct ldb_files_table found = {.number = number};
+	struct ldb_tablefile *table;
+	int fd = ldb_files_open_table(files, number, &found.size), rc;
+
+	files->count++;
+	of.missing = fd < 0 && errno == ENOENT;
+	if (fd < 0)
+		return files_add(files, &of, "%s", of.missing ? "it is missing" : strerror(errno));
+	table = calloc(1, sizeof(*table));
+	rc = table ? 0 : -ENOMEM;
+	if (!rc) {
+		*table = (struct ldb_tablefile){.fd = fd, .size = found.size};
+		rc = files_read_table(files, table, &found, files->whole ? known : NULL);
+		ldb_tablefile_close(table);
+	}
+	free(table);
+	close(fd);
+	if (!rc)
+		rc = files_judge(files, &found, known);
+	if (!rc && files->table)
+		rc = files->table(files->ctx, &found);
+	free(found.smallest.data);
+	free(found.largest.data);
+	return rc;
+}
+
+/* Has the table a wrong size, or may it have keys that start with one of these bytes? */
+static bool files_concerns(const struct ldb_files *files, const struct ldb_manifest_table *table,
+			   const char *spaces)
+{
+	const unsigned char *smallest = table->smallest.data, *largest = table->largest.data;
+	uint64_t size = 0;
+	int fd = ldb_files_open_table(files, table->number, &size);
+
+	if (fd >= 0)
+		close(fd);
+	if (fd < 0 || size != table->size || table->smallest.len <= 8 || table->largest.len <= 8)
+		return true;
+	for (; *spaces; spaces++)
+		if (smallest[0] <= (unsigned char)*spaces && largest[0] >= (unsigned char)*spaces)
+			return true;
+	return false;
+}
+
+int ldb_files_tables(struct ldb_files *files, const char *spaces)
+{
+	const struct ldb_manifest *manifest = &files->manifest;
+	bool whole = files->whole;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && whole && i < manifest->count; i++)
+		if (!spaces || files_concerns(files, &manifest->tables[i], spaces))
+			rc = files_table(files, manifest->tables[i].number);
+	for (size_t i = 0; !rc && !whole && i < files->list_count; i++)
+		if (files->list[i].kind == LDB_FILE_TABLE)
+			rc = files_table(files, files->list[i].number);
+	return rc;
+}
+
+/* Reads the tables and logs in the list; used: also those in use. *count: those that are not. */
+static int files_read(struct ldb_files *files, bool used, uint64_t *count)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < files->list_count; i++) {
+		const struct ldb_files_name *file = &files->list[i];
+		bool is_used = ldb_files_is_used(files, file);
+
+		*count += !is_used;
+		if (is_used && !used)
+			continue;
+		if (file->kind == LDB_FILE_LOG)
+			rc = files_log(files, file->number);
+		else if (file->kind == LDB_FILE_TABLE)
+			rc = files_table(files, file->number);
+	}
+	return rc;
+}
+
+int ldb_files_all(struct ldb_files *files)
+{
+	size_t faults = files->fault_count;
+	uint64_t unlisted = 0;
+	int rc = files_read(files, true, &unlisted);
+
+	files->fault_count = faults;
+	return rc;
+}
+
+int ldb_files_end(struct ldb_files *files)
+{
+	struct ldb_files_fault of = {.kind = LDB_FILE_MANIFEST};
+	uint64_t unlisted = 0;
+	bool missing = false;
+	int rc;
+
+	for (size_t i = 0; i < files->fault_count; i++)
+		missing |= files->faults[i].missing;
+	if (!files->whole || !missing)
+		return 0;
+	rc = files_read(files, false, &unlisted);
+	if (rc || unlisted == 0)
+		return rc;
+	files->whole = false;
+	memcpy(of.name, files->manifest.name, sizeof(of.name));
+	return files_add(files, &of,
+			 "its end is missing: it does not name %" PRIu64
+			 " files that are there, and names some that are not",
+			 unlisted);
 }

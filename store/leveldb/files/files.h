@@ -26,32 +26,36 @@ struct ldb_files_table {
 	uint64_t number; /* of its name */
 	uint64_t size;
 	uint64_t entries;
-	uint64_t bytes;	   /* of the blocks */
-	uint64_t sequence; /* the highest one */
-	uint64_t damages;  /* blocks that cannot be read */
-	uint64_t damaged_at;
-	const char *damage; /* of the first of them */
-	bool lost;	    /* entries cannot be read */
-	bool foreign;	    /* it is none of the tables that the MANIFEST describes */
+	uint64_t bytes;		  /* of the blocks */
+	uint64_t sequence;	  /* the highest one */
+	struct ldb_damage damage; /* blocks that cannot be read */
+	bool lost;		  /* entries cannot be read */
+	bool foreign;		  /* it is none of the tables that the MANIFEST describes */
 	struct ldb_buffer smallest, largest; /* internal keys that can be read; empty: none can */
+};
+
+/* A file of LevelDB's. */
+struct ldb_files_name {
+	enum ldb_file_kind kind;
+	uint64_t number;
 };
 
 struct ldb_files {
 	int dir;
+	struct ldb_files_name *list; /* all that there are */
+	size_t list_count, list_room;
 	bool whole;			 /* MANIFEST and names say which files are in use */
 	char current[LDB_FILE_NAME_MAX]; /* the MANIFEST that was read; "": there is none */
 	struct ldb_manifest manifest;
-	uint64_t count;	   /* files checked */
-	uint64_t bytes;	   /* read so far */
-	uint64_t all;	   /* bytes of all files */
-	uint64_t largest;  /* number of any file */
-	uint64_t unlisted; /* tables and logs that are not in use by the MANIFEST */
+	uint64_t count; /* files checked */
+	uint64_t bytes; /* read so far */
+	uint64_t all;	/* bytes of all files */
 	size_t fault_count, fault_room;
 	struct ldb_files_fault *faults;
 	/* Each may be NULL. A result other than 0 ends the check, which returns it. */
 	int (*progress)(void *ctx, uint64_t done, uint64_t total);
 	/* A log or the MANIFEST is torn behind `end` (logfile.h), which is no fault. */
-	int (*torn)(struct ldb_files *files, const char *name, uint64_t end);
+	int (*torn)(struct ldb_files *files, const char *name, uint64_t end, uint64_t zeros_at);
 	/* A change in a log, in the order of the log. tag: as of an internal key. */
 	int (*change)(void *ctx, uint64_t tag, struct wcs_slice key, struct wcs_slice value);
 	/* Entries of a table between two internal keys cannot be read. An empty one: not known. */
@@ -76,11 +80,8 @@ int ldb_files_tables(struct ldb_files *files, const char *spaces);
 /* After all these: if files are missing and the MANIFEST does not list others that exist, its last
  * edits are missing, which is a fault, and clears `whole`. */
 int ldb_files_end(struct ldb_files *files);
-/* Calls each for all of LevelDB's files, until one returns another number than 0. */
-int ldb_files_each(const struct ldb_files *files,
-		   int (*each)(void *ctx, const char *name, enum ldb_file_kind kind,
-			       uint64_t number),
-		   void *ctx);
+/* Does the MANIFEST name that table, or is that log one of those in use? True for other files. */
+bool ldb_files_is_used(const struct ldb_files *files, const struct ldb_files_name *file);
 /* Reads all tables and logs that there are; notes no faults. */
 int ldb_files_all(struct ldb_files *files);
 /* Opens a table; -1: errno. */

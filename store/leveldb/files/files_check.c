@@ -4,12 +4,14 @@
 #include "store/leveldb/files/files.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "store/backend.h"
 #include "store/disk/directory.h"
-#include "store/leveldb/formats/logfile.h"
 
 static int files_tell(const struct ldb_files *files, const char *path, struct wcs_fault *fault)
 {
@@ -19,24 +21,39 @@ static int files_tell(const struct ldb_files *files, const char *path, struct wc
 			     directory_name(path), first->name, first->what);
 }
 
-static int files_cut(struct ldb_files *files, const char *name, uint64_t end)
+/* Truncates a torn file at end, behind its last whole record, durably. First it copies the bytes
+ * there up to the zeros to a file beside the directory. */
+static int files_cut(struct ldb_files *files, const char *name, uint64_t end, uint64_t zeros_at)
 {
 	const struct wcs_options *const *options = files->ctx;
-	char text[256], where[96] = "";
-	uint64_t kept = 0;
-	int rc = ldb_logfile_cut(files->dir, name, end, &kept);
+	int fd = openat(files->dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	int store = openat(files->dir, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	size_t len = (size_t)(zeros_at - end);
+	unsigned char *bytes = malloc(len + 1);
+	char text[256], torn[64], where[96] = "";
+	int rc = fd < 0 || store < 0 ? directory_error(errno) : bytes ? 0 : -ENOMEM;
 
-	if (rc)
-		return rc;
-	if (kept > 0)
-		snprintf(where, sizeof(where),
-			 "; what stood there is kept as " DIRECTORY_TORN "%s-%" PRIu64, name, end);
+	if (!rc)
+		rc = ldb_file_read(fd, bytes, len, end, &len);
+	snprintf(torn, sizeof(torn), DIRECTORY_TORN "%s-%" PRIu64, name, end);
+	if (!rc && len > 0) { /* after a crash before the cut, once more */
+		rc = directory_replace(store, DIRECTORY_TORN "new", torn, bytes, len);
+		snprintf(where, sizeof(where), "; what stood there is kept as %s", torn);
+	}
+	if (!rc && (ftruncate(fd, (off_t)end) != 0 || fsync(fd) != 0))
+		rc = directory_error(errno);
+	free(bytes);
+	if (fd >= 0)
+		close(fd);
+	if (store >= 0)
+		close(store);
 	snprintf(text, sizeof(text),
 		 "data/%s: it ends in zeros: what was not synced when the "
 		 "machine went down; cut at %" PRIu64 "%s",
 		 name, end, where);
-	(*options)->log((*options)->log_ctx, WCS_LOG_WARNING, text);
-	return 0;
+	if (!rc)
+		(*options)->log((*options)->log_ctx, WCS_LOG_WARNING, text);
+	return rc;
 }
 
 int ldb_files_check(const char *path, const struct wcs_options *options, struct wcs_fault *fault)

@@ -46,50 +46,27 @@ int ldb_block_open(struct ldb_block *block, const void *data, size_t len)
 	block->data = data;
 	block->rest = (struct ldb_rest){data, end};
 	block->restarts = (struct ldb_rest){block->data + end, 4 * (size_t)restarts};
-	block->key = (struct wcs_slice){block->bytes, 0};
+	block->key = (struct wcs_slice){NULL, 0};
+	block->turn = 0;
 	if (end == 0 && restarts == 1 && get_le32(data) == 0)
 		block->restarts.len = 0; /* as LevelDB writes an empty block */
 	return 0;
 }
 
-/* A varint as LevelDB reads one of 32 bits; mostly it is one byte. */
-static inline bool block_varint(struct ldb_rest *rest, uint64_t *to)
+/* Does LevelDB know the type of the key? An iterator passes over others. The block of a table that
+ * leads to the filter has a name as its key. */
+static bool block_typed(struct wcs_slice key)
 {
-	const unsigned char *from = rest->data;
+	const unsigned char *bytes = key.data;
 
-	if (rest->len > 0 && *from < 0x80) {
-		*to = *from;
-		rest->data++;
-		rest->len--;
-		return true;
-	}
-	return ldb_rest_varint(rest, to) && rest->data - from <= 5;
-}
-
-/* Is the last key before one of len bytes that shares its begin, and has these bytes of its own? */
-static inline bool block_ordered(const struct ldb_block *block, const unsigned char *own,
-				 size_t shared, size_t len)
-{
-	size_t last = block->key.len - BLOCK_TAG, user = len - BLOCK_TAG;
-	size_t least = last < user ? last : user;
-	unsigned char tag[BLOCK_TAG];
-	int order = 0;
-
-	if (shared < least && block->bytes[shared] != own[0]) /* so it mostly is */
-		return block->bytes[shared] < own[0];
-	if (shared < least)
-		order = memcmp(block->bytes + shared, own, least - shared);
-	if (order != 0 || last != user)
-		return order < 0 || (order == 0 && last < user);
-	for (size_t i = 0; i < BLOCK_TAG; i++)
-		tag[i] = user + i < shared ? block->bytes[user + i] : own[user + i - shared];
-	return get_le64(tag) < ldb_internal_tag(block->key);
+	return bytes[key.len - BLOCK_TAG] <= 1 || memcmp(bytes, "filter.", 7) == 0;
 }
 
 int ldb_block_next(struct ldb_block *block)
 {
 	struct ldb_rest rest = block->rest, *restarts = &block->restarts;
-	struct wcs_slice *key = &block->key;
+	unsigned char *to = block->bytes[block->turn];
+	struct wcs_slice last = block->key, key = {to, 0};
 	uint64_t shared, own, len;
 	bool restart;
 
@@ -99,35 +76,29 @@ int ldb_block_next(struct ldb_block *block)
 		restarts->len > 0 && get_le32(restarts->data) == (size_t)(rest.data - block->data);
 	if (restart)
 		ldb_rest_take(restarts, 4);
-	if (!block_varint(&rest, &shared) || !block_varint(&rest, &own) ||
-	    !block_varint(&rest, &len) || own > rest.len || len > rest.len - own ||
-	    shared > key->len || shared + own < BLOCK_TAG || shared + own > LDB_BLOCK_KEY ||
-	    (restart ? shared > 0 : key->len == 0) ||
-	    (key->len > 0 && !block_ordered(block, rest.data, shared, shared + own)))
+	if (!ldb_rest_varint32(&rest, &shared) || !ldb_rest_varint32(&rest, &own) ||
+	    !ldb_rest_varint32(&rest, &len) || own > rest.len || len > rest.len - own ||
+	    shared > last.len || shared + own < BLOCK_TAG || shared + own > LDB_BLOCK_KEY ||
+	    (restart ? shared > 0 : last.len == 0))
 		return -EIO;
-	memcpy(block->bytes + shared, rest.data, own);
-	key->len = shared + own;
+	if (shared > 0)
+		memcpy(to, last.data, shared);
+	memcpy(to + shared, rest.data, own);
+	key.len = shared + own;
+	if (!block_typed(key) || (last.len > 0 && ldb_internal_compare(last, key) >= 0))
+		return -EIO;
+	block->key = key;
+	block->turn ^= 1;
 	block->value = (struct wcs_slice){rest.data + own, len};
 	block->rest = (struct ldb_rest){rest.data + own + len, rest.len - own - len};
 	return 1;
 }
 
-/* Does LevelDB know the type of the last key? An iterator passes over others. The block of a table
- * that leads to the filter has a name as its key. */
-static bool block_typed(const struct ldb_block *block)
+int ldb_block_check(struct ldb_block *block, const void *data, size_t len)
 {
-	return block->bytes[block->key.len - BLOCK_TAG] <= 1 ||
-	       memcmp(block->bytes, "filter.", 7) == 0;
-}
+	int rc = ldb_block_open(block, data, len);
 
-int ldb_block_check(const void *data, size_t len)
-{
-	struct ldb_block block;
-	int rc = ldb_block_open(&block, data, len);
-
-	if (rc == 0)
-		while ((rc = ldb_block_next(&block)) > 0)
-			if (!block_typed(&block))
-				return -EIO;
+	while (rc == 0 && (rc = ldb_block_next(block)) == 1)
+		rc = 0;
 	return rc;
 }

@@ -15,16 +15,17 @@ struct ldb_block {
 	const unsigned char *data;
 	struct ldb_rest rest, restarts;
 	struct wcs_slice key, value; /* of the last entry; key.len 0: none yet */
-	unsigned char bytes[LDB_BLOCK_KEY];
+	unsigned int turn;	     /* where the next key goes */
+	unsigned char bytes[2][LDB_BLOCK_KEY];
 };
 
 /* Starts to read a block, of which data has the contents. -EIO: it has not the form of one. */
 int ldb_block_open(struct ldb_block *block, const void *data, size_t len);
 /* 1: key and value are the next entry's; 0: there is no more. -EIO: an entry or a restart is wrong,
- * or a key is no internal key behind the last one. */
+ * or a key is no internal key behind the last one, of a type that LevelDB knows. */
 int ldb_block_next(struct ldb_block *block);
-/* Reads a whole block. 0 or -EIO, as above and for a key of a type that LevelDB does not know. */
-int ldb_block_check(const void *data, size_t len);
+/* Reads a whole block up to its end or -EIO; key is the last one then. */
+int ldb_block_check(struct ldb_block *block, const void *data, size_t len);
 
 /* The order of internal keys: a key with 8 bytes behind it, a sequence number and a type, the
  * newest first. */

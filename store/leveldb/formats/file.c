@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* LevelDB's files by their names, and reading and writing any of them. */
+/* LevelDB's files by their names, and what is common to their readers. */
 #include "store/leveldb/formats/file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "store/disk/directory.h"
 
 static bool file_number(const char *text, const char *suffix, uint64_t *number)
 {
@@ -63,25 +60,6 @@ void ldb_file_name(char name[LDB_FILE_NAME_MAX], enum ldb_file_kind kind, uint64
 			 kind == LDB_FILE_LOG ? "log" : "ldb");
 }
 
-int ldb_file_errno(void)
-{
-	switch (errno) {
-	case EFBIG:
-	case EMFILE:
-	case ENFILE:
-	case ENOSPC:
-	case EROFS:
-		return -errno;
-	case EDQUOT:
-		return -ENOSPC;
-	case EACCES:
-	case EPERM:
-		return -EACCES;
-	default:
-		return -EIO;
-	}
-}
-
 int ldb_file_read(int fd, void *to, size_t len, uint64_t offset, size_t *got)
 {
 	size_t done = 0;
@@ -101,63 +79,8 @@ int ldb_file_read(int fd, void *to, size_t len, uint64_t offset, size_t *got)
 	return 0;
 }
 
-int ldb_file_write(int fd, const void *data, size_t len, uint64_t *at)
+void ldb_damage_say(const struct ldb_damage *damage, char *to, size_t room)
 {
-	const unsigned char *from = data;
-
-	while (len > 0) {
-		ssize_t put = pwrite(fd, from, len, (off_t)*at);
-
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put < 0)
-			return ldb_file_errno();
-		from += put;
-		len -= (size_t)put;
-		*at += (uint64_t)put;
-	}
-	return 0;
-}
-
-int ldb_file_copy(int from, uint64_t start, uint64_t end, int to)
-{
-	unsigned char data[1 << 16];
-	size_t got;
-	int rc;
-
-	for (uint64_t at = directory_data(from, start); at < end; at = directory_data(from, at)) {
-		size_t len = end - at < sizeof(data) ? (size_t)(end - at) : sizeof(data);
-		uint64_t put = at - start;
-
-		rc = ldb_file_read(from, data, len, at, &got);
-		if (!rc && got < len)
-			rc = -EIO;
-		if (!rc)
-			rc = ldb_file_write(to, data, len, &put);
-		if (rc)
-			return rc;
-		at += len;
-	}
-	return ftruncate(to, (off_t)(end - start)) ? ldb_file_errno() : 0;
-}
-
-int ldb_file_replace(int dir, const char *temporary, const char *name, const void *data, size_t len)
-{
-	uint64_t at = 0;
-	int fd, rc;
-
-	if (unlinkat(dir, temporary, 0) && errno != ENOENT)
-		return ldb_file_errno();
-	fd = openat(dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return ldb_file_errno();
-	rc = ldb_file_write(fd, data, len, &at);
-	if (!rc && fsync(fd))
-		rc = ldb_file_errno();
-	close(fd);
-	if (!rc && (renameat(dir, temporary, dir, name) || fsync(dir)))
-		rc = ldb_file_errno();
-	if (rc)
-		unlinkat(dir, temporary, 0);
-	return rc;
+	snprintf(to, room, "at %" PRIu64 ": %s%s", damage->at, damage->what,
+		 damage->count > 1 ? ", and more behind it" : "");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* LevelDB's files by their names, and reading and writing any of them. Any thread. */
+/* LevelDB's files by their names, and what is common to their readers. Any thread. */
 #ifndef WCS_LEVELDB_FILE_H
 #define WCS_LEVELDB_FILE_H
 
@@ -39,19 +39,23 @@ static inline bool ldb_file_is_number(uint64_t number)
 /* The name of a MANIFEST, log or table. */
 void ldb_file_name(char name[LDB_FILE_NAME_MAX], enum ldb_file_kind kind, uint64_t number);
 
-/* The errno of a call that created or wrote a file: -ENOSPC, a limit (-EFBIG, -EMFILE, -ENFILE),
- * -EROFS, else -EIO. Below, "-ENOSPC, -EIO" stands for these. */
-int ldb_file_errno(void);
 /* Reads len bytes at offset; *got: fewer at the end of the file. -EIO. */
 int ldb_file_read(int fd, void *to, size_t len, uint64_t offset, size_t *got);
-/* Writes at *at and advances it. -ENOSPC, -EIO. */
-int ldb_file_write(int fd, const void *data, size_t len, uint64_t *at);
-/* Copies the bytes from start to end to an empty file; holes stay holes. -ENOSPC, -EIO: the source
- * ends before `end`, too. */
-int ldb_file_copy(int from, uint64_t start, uint64_t end, int to);
-/* Replaces a file's contents durably in one step, by renaming `temporary`, which may be left by a
- * crash. -ENOSPC, -EIO: the old file is still there. */
-int ldb_file_replace(int dir, const char *temporary, const char *name, const void *data,
-		     size_t len);
+
+/* The damage of a file, as a reader finds it that goes on behind it. All zero: none. */
+struct ldb_damage {
+	uint64_t count;
+	uint64_t at; /* offset of the first */
+	const char *what;
+};
+static inline void ldb_damage_note(struct ldb_damage *damage, uint64_t at, const char *what)
+{
+	if (damage->count++ > 0)
+		return;
+	damage->at = at;
+	damage->what = what;
+}
+/* The words of a fault: where, and what. */
+void ldb_damage_say(const struct ldb_damage *damage, char *to, size_t room);
 
 #endif

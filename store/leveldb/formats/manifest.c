@@ -8,7 +8,7 @@
  *
  * Numbers are varints; texts and keys follow their length, a varint. LevelDB syncs each edit before
  * it acts on it, so only damage shortens a MANIFEST. One that is cut between two edits still looks
- * whole; files_tables.c finds it by the files that its lost edits named.
+ * whole; files.c finds it by the files that its lost edits named.
  *
  * LevelDB aborts unless the tables of each level above 0 lie one behind the other, each table's
  * number is below that of the next file, its last key is not before its first, and no number is too
@@ -139,6 +139,8 @@ static int manifest_check_numbers(const struct ldb_manifest *manifest, struct wc
 {
 	char name[LDB_FILE_NAME_MAX];
 
+	if (manifest->next_file == 0)
+		return wcs_fault_set(fault, -EIO, "it has no edits");
 	if (manifest->sequence > LDB_NUMBER_MAX)
 		return wcs_fault_set(fault, -EIO, "the sequence number %" PRIu64 " is too high",
 				     manifest->sequence);
@@ -163,7 +165,6 @@ static int manifest_check_numbers(const struct ldb_manifest *manifest, struct wc
 static int manifest_check(const struct ldb_manifest *manifest, struct wcs_fault *fault)
 {
 	const struct ldb_manifest_table **sorted;
-	char names[2][LDB_FILE_NAME_MAX];
 	int rc = manifest_check_numbers(manifest, fault);
 
 	if (rc)
@@ -177,13 +178,12 @@ static int manifest_check(const struct ldb_manifest *manifest, struct wcs_fault 
 	for (size_t i = 1; !rc && i < manifest->count; i++) {
 		const struct ldb_manifest_table *one = sorted[i - 1], *other = sorted[i];
 
-		if (one->level == 0 || one->level != other->level ||
-		    ldb_internal_compare(one->largest, other->smallest) < 0)
-			continue;
-		ldb_file_name(names[0], LDB_FILE_TABLE, one->number);
-		ldb_file_name(names[1], LDB_FILE_TABLE, other->number);
-		rc = wcs_fault_set(fault, -EIO, "tables %s and %s of level %u overlap", names[0],
-				   names[1], one->level);
+		if (one->level > 0 && one->level == other->level &&
+		    ldb_internal_compare(one->largest, other->smallest) >= 0)
+			rc = wcs_fault_set(fault, -EIO,
+					   "tables %06" PRIu64 ".ldb and %06" PRIu64
+					   ".ldb of level %u overlap",
+					   one->number, other->number, one->level);
 	}
 	free(sorted);
 	return rc;
@@ -259,30 +259,24 @@ static int manifest_read_edits(struct ldb_manifest *manifest, struct ldb_logfile
 			       struct wcs_fault *fault)
 {
 	struct wcs_slice record;
-	int event;
+	int rc = 0;
 
-	while ((event = ldb_logfile_next(log, &record)) == LDB_LOGFILE_RECORD) {
+	while (!rc && (rc = ldb_logfile_next(log, &record)) == 1 && log->damage.count == 0) {
 		struct ldb_rest rest = {record.data, record.len};
-		int rc = 0;
 
-		while (!rc && rest.len > 0)
+		for (rc = 0; !rc && rest.len > 0;)
 			rc = manifest_item(manifest, &rest);
 		if (rc == -EIO)
 			return wcs_fault_set(fault, -EIO, "at %" PRIu64 ": a record is no edit",
 					     log->end);
-		if (rc)
-			return rc;
 	}
+	if (log->damage.count > 0)
+		return wcs_fault_set(fault, -EIO, "at %" PRIu64 ": %s", log->damage.at,
+				     log->damage.what);
 	manifest->end = log->end;
 	manifest->torn = log->torn;
-	if (event == LDB_LOGFILE_DAMAGE)
-		return wcs_fault_set(fault, -EIO, "at %" PRIu64 ": %s", log->damaged_at,
-				     log->damage);
-	if (event == -EIO)
-		return wcs_fault_set(fault, -EIO, "it cannot be read");
-	if (event == 0 && manifest->next_file == 0)
-		return wcs_fault_set(fault, -EIO, "it has no edits");
-	return event;
+	manifest->zeros_at = log->zeros_at;
+	return rc;
 }
 
 int ldb_manifest_read(int dir, const char *name, struct ldb_manifest *manifest,

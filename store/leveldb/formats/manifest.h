@@ -23,6 +23,7 @@ struct ldb_manifest {
 	char name[LDB_FILE_NAME_MAX];
 	uint64_t end;	     /* of its last whole record */
 	bool torn;	     /* behind that are zeros that LevelDB takes for damage (logfile.h) */
+	uint64_t zeros_at;   /* where they start */
 	uint64_t log_number; /* logs from this one on are in use; 0: LevelDB repaired the store */
 	uint64_t previous_log;
 	uint64_t next_file;
@@ -56,9 +57,5 @@ void ldb_manifest_free(struct ldb_manifest *manifest);
 /* NULL: that table is not in use. */
 const struct ldb_manifest_table *ldb_manifest_find(const struct ldb_manifest *manifest,
 						   uint64_t number);
-static inline bool ldb_manifest_log_used(const struct ldb_manifest *manifest, uint64_t number)
-{
-	return number >= manifest->log_number || number == manifest->previous_log;
-}
 
 #endif

@@ -22,12 +22,9 @@
 #include <snappy-c.h>
 
 #include "store/disk/crc.h"
-#include "store/leveldb/formats/file.h"
 
 #define TABLEFILE_SEARCH (1u << 20) /* bytes in which the end of a block is searched */
 #define TABLEFILE_RATIO	 64u	    /* Snappy decodes 3 bytes to 64 at most */
-
-enum { TABLEFILE_DELETE = 0, TABLEFILE_VALUE = 1 }; /* types of internal keys */
 
 struct tablefile_handle {
 	uint64_t offset, size;
@@ -37,8 +34,7 @@ struct tablefile_handle {
 
 static int tablefile_damaged(struct ldb_tablefile *table, uint64_t offset, const char *what)
 {
-	if (table->damaged)
-		table->damaged(table->ctx, offset, what);
+	ldb_damage_note(&table->damage, offset, what);
 	return -EIO;
 }
 
@@ -75,11 +71,12 @@ static int tablefile_decode(struct ldb_tablefile *table, size_t len, struct ldb_
 	return 0;
 }
 
-/* Reads a block into `to`. -EIO: it is damaged, which the visit was told. */
+/* Reads a block into `to`. -EIO: it is damaged, which is noted. */
 static int tablefile_read(struct ldb_tablefile *table, const struct tablefile_handle *handle,
 			  struct ldb_buffer *to)
 {
-	size_t len = (size_t)handle->size;
+	size_t len = (size_t)handle->size, whole = len + LDB_TABLEFILE_TRAILER;
+	const char *what = NULL;
 	int rc;
 
 	if (handle->offset > table->size || table->size - handle->offset < LDB_TABLEFILE_TRAILER ||
@@ -88,21 +85,19 @@ static int tablefile_read(struct ldb_tablefile *table, const struct tablefile_ha
 					 "a block that reaches beyond the end");
 	if (handle->size > LDB_BLOCK_MAX)
 		return tablefile_damaged(table, handle->offset, "a block that is too large");
-	table->bytes += len + LDB_TABLEFILE_TRAILER;
-	rc = ldb_buffer_room(&table->stored, len + LDB_TABLEFILE_TRAILER);
+	table->bytes += whole;
+	rc = ldb_buffer_room(&table->stored, whole);
 	if (rc)
 		return rc;
-	if (tablefile_pread(table, table->stored.data, len + LDB_TABLEFILE_TRAILER, handle->offset))
-		return tablefile_damaged(table, handle->offset, "a block that cannot be read");
-	if (wcs_crc_mask(wcs_crc_extend(0, table->stored.data, len + 1)) !=
-	    get_le32(table->stored.data + len + 1))
-		return tablefile_damaged(table, handle->offset, "a block whose checksum is wrong");
-	rc = tablefile_decode(table, len, to);
-	return rc == -EIO ? tablefile_damaged(table, handle->offset, "a block that does not decode")
-			  : rc;
+	if (tablefile_pread(table, table->stored.data, whole, handle->offset))
+		what = "a block that cannot be read";
+	else if (wcs_crc_mask(wcs_crc_extend(0, table->stored.data, len + 1)) !=
+		 get_le32(table->stored.data + len + 1))
+		what = "a block whose checksum is wrong";
+	else if ((rc = tablefile_decode(table, len, to)) == -EIO)
+		what = "a block that does not decode";
+	return what ? tablefile_damaged(table, handle->offset, what) : rc;
 }
-
-/* ---- Entries ----------------------------------------------------------------------------- */
 
 /* Is there a key in last, and this one not behind it? */
 static bool tablefile_precedes(struct wcs_slice key, const struct ldb_buffer *last)
@@ -110,31 +105,31 @@ static bool tablefile_precedes(struct wcs_slice key, const struct ldb_buffer *la
 	return last->len > 0 && ldb_internal_compare(ldb_buffer_slice(last), key) >= 0;
 }
 
-/* Makes the entries in plain the next ones. -EIO: they are not in order, or not behind those of the
- * block before. */
-static int tablefile_load(struct ldb_tablefile *table)
+/* Makes the entries in plain, of the block at offset, the next ones. bound: the last key is not
+ * behind it; empty: not known. -EIO: they are not in order, or not behind those of the block
+ * before. */
+static int tablefile_load(struct ldb_tablefile *table, uint64_t offset, struct wcs_slice bound)
 {
 	struct ldb_block *block = &table->data;
 	int rc = ldb_block_open(block, table->plain.data, table->plain.len);
-	bool first = true;
+	bool passes = false;
 
-	table->passed = false;
-	while (rc == 0 && !table->good && (rc = ldb_block_next(block)) == 1) {
-		rc = (ldb_internal_tag(block->key) & 0xff) > TABLEFILE_VALUE ||
-				     (first && tablefile_precedes(block->key, &table->last))
-			     ? -EIO
-			     : 0;
-		if (first)
-			table->passed = tablefile_precedes(block->key, &table->bound);
-		first = false;
+	if (!rc && !table->good && (rc = ldb_block_next(block)) == 1) {
+		rc = tablefile_precedes(block->key, &table->last) ? -EIO : 0;
+		passes = tablefile_precedes(block->key, &table->bound);
 	}
-	return rc;
-}
-
-static int tablefile_start(struct ldb_tablefile *table)
-{
-	table->loaded = true;
-	return ldb_block_open(&table->data, table->plain.data, table->plain.len);
+	if (!rc && !table->good) {
+		rc = ldb_block_check(block, table->plain.data, table->plain.len);
+		if (bound.len > 0 && block->key.len > 0 &&
+		    ldb_internal_compare(block->key, bound) > 0)
+			rc = -EIO;
+	}
+	if (bound.len > 0 && (rc || passes))
+		tablefile_damaged(table, offset,
+				  rc ? "a block whose keys are not in order"
+				     : "a block that its index passes");
+	table->loaded = rc == 0;
+	return rc ? rc : ldb_block_open(block, table->plain.data, table->plain.len);
 }
 
 /* ---- By the index ------------------------------------------------------------------------ */
@@ -151,34 +146,31 @@ static int tablefile_footer(struct ldb_tablefile *table, struct tablefile_handle
 	unsigned char footer[LDB_TABLEFILE_FOOTER];
 	struct ldb_rest rest = {footer, LDB_TABLEFILE_FOOTER - 8};
 	uint64_t offset = table->size - LDB_TABLEFILE_FOOTER;
+	bool good;
 
 	if (table->size < LDB_TABLEFILE_FOOTER ||
 	    tablefile_pread(table, footer, sizeof(footer), offset))
 		return tablefile_damaged(table, 0, "the end of the table is missing");
-	if (get_le64(footer + LDB_TABLEFILE_FOOTER - 8) != LDB_TABLEFILE_MAGIC ||
-	    !tablefile_handle(&rest, meta) || !tablefile_handle(&rest, index))
-		return tablefile_damaged(table, offset, "the end of the table is no footer");
-	while (rest.len > 0 && rest.data[0] == 0) {
-		rest.data++;
-		rest.len--;
-	}
-	return rest.len == 0
-		       ? 0
-		       : tablefile_damaged(table, offset, "the end of the table is no footer");
+	good = get_le64(footer + LDB_TABLEFILE_FOOTER - 8) == LDB_TABLEFILE_MAGIC &&
+	       tablefile_handle(&rest, meta) && tablefile_handle(&rest, index);
+	for (; good && rest.len > 0; rest.data++, rest.len--)
+		good = rest.data[0] == 0;
+	return good ? 0 : tablefile_damaged(table, offset, "the end of the table is no footer");
 }
 
 /* Reads a block of handles, the metaindex or the index. what: the damage if it is none. */
 static int tablefile_handles(struct ldb_tablefile *table, const struct tablefile_handle *at,
 			     const char *what)
 {
-	int rc = tablefile_read(table, at, &table->index_bytes);
+	struct ldb_buffer *to = &table->index_bytes;
+	int rc = tablefile_read(table, at, to);
 
 	if (rc)
 		return rc;
-	rc = ldb_block_check(table->index_bytes.data, table->index_bytes.len);
-	if (rc == 0)
-		rc = ldb_block_open(&table->index, table->index_bytes.data, table->index_bytes.len);
-	return rc == -EIO ? tablefile_damaged(table, at->offset, what) : rc;
+	rc = ldb_block_check(&table->index, to->data, to->len);
+	if (!rc)
+		rc = ldb_block_open(&table->index, to->data, to->len);
+	return rc ? tablefile_damaged(table, at->offset, what) : 0;
 }
 
 /* The next handle of that block. 1; 0: there is no more; -EIO. */
@@ -207,36 +199,26 @@ static int tablefile_filters(struct ldb_tablefile *table, const struct tablefile
 /* Reads the next data block; a damaged one is passed over. 1: there is no more. */
 static int tablefile_step(struct ldb_tablefile *table)
 {
-	struct wcs_slice bound;
 	struct tablefile_handle handle;
-	bool skip, twice;
+	struct wcs_slice bound;
+	bool skip;
 	int rc = tablefile_next_handle(table, &handle);
 
-	if (rc != 1) {
-		if (rc)
-			tablefile_damaged(table, table->behind, "a block that is no index");
-		table->walking = rc != 0;
-		return rc == 0;
+	if (rc == 0)
+		return 1;
+	table->walking = rc != 1;
+	if (table->walking) {
+		tablefile_damaged(table, table->behind, "a block that is no index");
+		return 0;
 	}
 	bound = table->index.key;
 	skip = table->from.len > 0 && ldb_internal_compare(bound, table->from) < 0;
-	twice = handle.offset < table->behind;
-	rc = twice  ? tablefile_damaged(table, handle.offset, "a block that is named twice")
-	     : skip ? 0
-		    : tablefile_read(table, &handle, &table->plain);
-	if (!rc && !skip) {
-		rc = tablefile_load(table);
-		if (!rc && table->data.key.len > 0 &&
-		    ldb_internal_compare(table->data.key, bound) > 0)
-			rc = -EIO;
-		if (rc == -EIO)
-			tablefile_damaged(table, handle.offset,
-					  "a block whose keys are not in order");
-		else if (!rc && table->passed)
-			tablefile_damaged(table, handle.offset, "a block that its index passes");
-		if (!rc)
-			rc = tablefile_start(table);
-	}
+	if (handle.offset < table->behind)
+		rc = tablefile_damaged(table, handle.offset, "a block that is named twice");
+	else
+		rc = skip ? 0 : tablefile_read(table, &handle, &table->plain);
+	if (!rc && !skip)
+		rc = tablefile_load(table, handle.offset, bound);
 	if (!rc)
 		rc = ldb_buffer_set(&table->bound, bound);
 	if (handle.size < table->size && handle.offset < table->size - handle.size &&
@@ -284,9 +266,7 @@ static int tablefile_walk(struct ldb_tablefile *table)
 	if (!rc)
 		rc = tablefile_read(table, &handle, &table->plain);
 	if (!rc)
-		rc = tablefile_load(table);
-	if (!rc)
-		rc = tablefile_start(table);
+		rc = tablefile_load(table, handle.offset, (struct wcs_slice){NULL, 0});
 	table->behind += len + LDB_TABLEFILE_TRAILER;
 	return rc == -EIO ? 1 : rc;
 }

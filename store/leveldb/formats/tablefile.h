@@ -8,6 +8,7 @@
 
 #include "store/leveldb/encoding/buffer.h"
 #include "store/leveldb/formats/block.h"
+#include "store/leveldb/formats/file.h"
 
 /* See tablefile.c. */
 #define LDB_TABLEFILE_MAGIC   0xdb4775248b80fb57u
@@ -21,16 +22,12 @@ struct ldb_tablefile {
 	uint64_t size;	       /* of the file */
 	struct wcs_slice from; /* internal key; skips the blocks before it, and the filter */
 	bool good;	       /* a reader found no damage before: blocks are not checked again */
-	/* Called for each damaged block, with its offset; may be NULL. */
-	void (*damaged)(void *ctx, uint64_t offset, const char *what);
-	void *ctx;
-
-	uint64_t bytes; /* of the blocks that were read */
+	struct ldb_damage damage; /* so far: damaged blocks */
+	uint64_t bytes;		  /* of the blocks that were read */
 	/* Private to tablefile.c. */
 	uint64_t behind; /* the end of the last data block of the index */
 	bool walking;	 /* the index is damaged: reads the blocks one behind the other */
 	bool loaded;	 /* data has entries left */
-	bool passed;	 /* the block starts before bound */
 	struct ldb_buffer stored, plain, index_bytes; /* blocks: as stored; decoded */
 	struct ldb_buffer last;			      /* key of the last entry given */
 	struct ldb_buffer bound;		      /* key of the block before, in the index */

@@ -25,10 +25,11 @@ static int files_progress(void *ctx, uint64_t done, uint64_t total)
 }
 
 /* A torn end is not damage for sure. */
-static int files_torn(struct ldb_files *files, const char *name, uint64_t end)
+static int files_torn(struct ldb_files *files, const char *name, uint64_t end, uint64_t zeros_at)
 {
 	struct ldb_fsck *f = files->ctx;
 
+	(void)zeros_at;
 	if (f->mode == LDB_FSCK_LOOK)
 		wcs_fsck_found(f->fsck, WCS_FOUND_NOTICE,
 			       "it ends in zeros: what was not synced when the "
@@ -60,7 +61,7 @@ static int files_table(void *ctx, struct ldb_files_table *found)
 	source = &f->sources[f->source_count++];
 	*source = (struct ldb_fsck_source){.number = found->number,
 					   .size = found->size,
-					   .good = found->damages == 0,
+					   .good = found->damage.count == 0,
 					   .smallest = found->smallest,
 					   .largest = found->largest};
 	found->smallest.data = found->largest.data = NULL;
@@ -197,40 +198,29 @@ static void files_done(const struct ldb_fsck *f, const struct ldb_files_fault *f
 			 fault->kind == LDB_FILE_TABLE && !fault->lost ? ", all that it had" : "");
 }
 
-/* The tables that LevelDB does not use, and removes when it opens the store. */
-struct files_unlisted {
-	const struct ldb_fsck *f;
-	size_t count;
-	char names[800];
-};
-
-static int files_unlisted(void *ctx, const char *name, enum ldb_file_kind kind, uint64_t number)
+/* Names the tables that LevelDB does not use, and removes when it opens the store. */
+static void files_tell_unlisted(struct ldb_fsck *f)
 {
-	struct files_unlisted *unlisted = ctx;
-	size_t len = strlen(unlisted->names), room = sizeof(unlisted->names) - len;
+	char what[900], names[800] = "", name[LDB_FILE_NAME_MAX];
+	size_t count = 0, len = 0;
 
-	if (kind != LDB_FILE_TABLE || ldb_manifest_find(&unlisted->f->files.manifest, number))
-		return 0;
-	unlisted->count++;
-	if (strlen(name) + 6 < room)
-		snprintf(unlisted->names + len, room, " %s", name);
-	else if (room > 4 && unlisted->names[len - 1] != '.')
-		strcpy(unlisted->names + len, " ...");
-	return 0;
-}
+	for (size_t i = 0; i < f->files.list_count; i++) {
+		const struct ldb_files_name *file = &f->files.list[i];
 
-static int files_tell_unlisted(struct ldb_fsck *f)
-{
-	struct files_unlisted unlisted = {.f = f};
-	char what[900];
-	int rc = ldb_files_each(&f->files, files_unlisted, &unlisted);
-
+		if (file->kind != LDB_FILE_TABLE || ldb_files_is_used(&f->files, file))
+			continue;
+		ldb_file_name(name, file->kind, file->number);
+		if (len + strlen(name) + 6 < sizeof(names))
+			len += (size_t)sprintf(names + len, " %s", name);
+		else
+			strcpy(names + len, " ...");
+		count++;
+	}
 	snprintf(what, sizeof(what),
-		 "no MANIFEST lists %zu table%s, which the next mount removes:%s", unlisted.count,
-		 message_plural(unlisted.count), unlisted.names);
-	if (!rc && unlisted.count > 0)
+		 "no MANIFEST lists %zu table%s, which the next mount removes:%s", count,
+		 message_plural(count), names);
+	if (count > 0)
 		wcs_fsck_found(f->fsck, WCS_FOUND_NOTICE, what, NULL, "data");
-	return rc;
 }
 
 int ldb_fsck_files_tell(struct ldb_fsck *f)
@@ -246,7 +236,7 @@ int ldb_fsck_files_tell(struct ldb_fsck *f)
 		rc = ldb_fsck_found(f, WCS_FOUND_DAMAGE, fault->what, done, place);
 	}
 	if (!rc && f->mode == LDB_FSCK_LOOK && f->files.whole)
-		rc = files_tell_unlisted(f);
+		files_tell_unlisted(f);
 	return rc;
 }
 

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "store/disk/directory.h"
+
 static void merge_close_input(struct ldb_merge *merge, size_t at)
 {
 	struct ldb_tablefile *input = merge->inputs[at];
@@ -49,8 +51,8 @@ static int merge_open_input(struct ldb_merge *merge, const struct ldb_fsck_sourc
 	fd = ldb_files_open_table(&merge->f->files, source->number, &size);
 	if (fd < 0) {
 		ldb_file_name(name, LDB_FILE_TABLE, source->number);
-		return wcs_fault_set(merge->f->fsck->fault, ldb_file_errno(), "data/%s: %s", name,
-				     strerror(errno));
+		return wcs_fault_set(merge->f->fsck->fault, directory_error(errno), "data/%s: %s",
+				     name, strerror(errno));
 	}
 	input = calloc(1, sizeof(*input));
 	if (!input) {
