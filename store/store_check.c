@@ -133,9 +133,9 @@ bool wcs_fsck_agreed(struct wcs_fsck *fsck)
 	return fsck->answer > 0;
 }
 
-static bool fsck_copies(void *ctx, uint64_t done, uint64_t total)
+static bool fsck_copies(void *ctx, uint64_t done)
 {
-	return wcs_fsck_progress(ctx, "copy", done, total) == 0;
+	return wcs_fsck_progress(ctx, "copy, MiB", done >> 20, 0) == 0;
 }
 
 int wcs_fsck_keep(struct wcs_fsck *fsck)

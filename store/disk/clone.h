@@ -10,15 +10,15 @@ struct directory_clone {
 	const char *path; /* of the directory for the clone; made if it does not exist */
 	/* Does a file of that name never change once it is complete? NULL: any may. */
 	bool (*fixed)(const char *name);
-	/* Called for each piece that is copied, with the bytes so far and in all; false ends the
-	 * clone, after it filled the fault: -ECANCELED. NULL: none. */
-	bool (*go_on)(void *ctx, uint64_t done, uint64_t total);
+	/* Called for each piece that is copied, with the bytes so far; false ends the clone, after
+	 * it filled the fault: -ECANCELED. NULL: none. */
+	bool (*go_on)(void *ctx, uint64_t done);
 	void *ctx;
 	struct wcs_fault *fault; /* failed calls fill it */
 };
 
-/* Makes a clone, of that name, of the directory that from is open on, durably. A file that must be
- * copied and for which the medium has no room ends it: -ENOSPC. Other errors: -EIO, -ENOMEM. */
+/* Makes a clone, of that name, of the directory that from is open on, durably. After an error
+ * nothing is left of it. */
 int directory_clone(const struct directory_clone *request, int from, const char *name);
 
 #endif
