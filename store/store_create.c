@@ -61,19 +61,32 @@ static int store_replace_file(void *ctx, int fd, const char *name)
 	return store_replace_refuse(replace, name);
 }
 
+/* Is it a name of a file beside DIRECTORY_DATA that a store, an engine or a repair may have? */
+static bool store_replace_owns(const char *name)
+{
+	static const char *const names[] = {DIRECTORY_LOCK, DIRECTORY_MARKER, DIRECTORY_NEW,
+					    DIRECTORY_TABLES, DIRECTORY_TABLES_NEW};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return strncmp(name, DIRECTORY_TORN, strlen(DIRECTORY_TORN)) == 0;
+}
+
 static int store_replace_part(void *ctx, int fd, const char *name)
 {
 	struct store_replace *replace = ctx;
-	enum directory_part part = directory_weigh(fd, name);
+	struct stat st;
 	int below, rc;
 
-	if (part == DIRECTORY_PART_FILE)
+	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+	    store_replace_owns(name))
 		return 0;
-	if (part != DIRECTORY_PART_DATA && part != DIRECTORY_PART_LEFT)
+	if (strcmp(name, DIRECTORY_DATA) != 0 && strcmp(name, DIRECTORY_ANEW) != 0)
 		return store_replace_refuse(replace, name);
 	below = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (below < 0 && errno == ENOTDIR)
-		return 0;
+	if (below < 0 && (errno == ENOTDIR || errno == ELOOP))
+		return store_replace_refuse(replace, name);
 	if (below < 0)
 		return directory_fail_at(&replace->fault, errno, replace->directory, name);
 	replace->part = name;

@@ -78,16 +78,6 @@ int directory_mend_marker(const struct directory *directory, const char *engine,
 /* Raises the format to that, where it is older, durably. One thread at a time. */
 int directory_need_format(const struct directory *directory, int format);
 
-/* The part of a store that this name in the directory that fd is open on may be. */
-enum directory_part {
-	DIRECTORY_PART_NONE,
-	DIRECTORY_PART_FILE, /* the marker or the lock */
-	DIRECTORY_PART_DATA,
-	DIRECTORY_PART_LEFT,  /* an engine or a repair may leave it beside DIRECTORY_DATA */
-	DIRECTORY_PART_MEDIUM /* the filesystem's, whose root the store is */
-};
-enum directory_part directory_weigh(int fd, const char *name);
-
 /* ---- directory_tree.c ---- */
 /* Calls each for every name in the directory that dir is open on but "." and "..", until a call
  * returns another number than 0; returns that. */

@@ -204,7 +204,7 @@ SUITE_TEST(test_no_links_inside, 20)
 	snprintf(marker, sizeof(marker), "%s/ROWFS", path);
 	SUITE_OK(rename(marker, place_path("marker")));
 	SUITE_OK(symlink("../marker", marker));
-	place_expect_open(path, -EIO, "ROWFS: not a store's");
+	place_expect_open(path, -EIO, "ROWFS: damaged or missing");
 }
 
 SUITE_TEST(test_engine_missing, 20)
