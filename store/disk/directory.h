@@ -87,6 +87,9 @@ int directory_each(int dir, int (*each)(void *ctx, int dir, const char *name), v
 int directory_sync(int parent, const char *name);
 /* Removes the directory of that name with all in it but directories of another device (-EBUSY). */
 int directory_remove(int parent, const char *name);
+/* Reads a regular file of at most `most` bytes; a NUL follows them in *data, which the caller
+ * frees. A negative errno; -EIO: it is larger, or no regular file. */
+int directory_load(int dir, const char *name, size_t most, char **data, size_t *len);
 /* Replaces a file's contents durably in one step, by renaming `temporary`, which may be left by a
  * crash. After an error the old file is still there, but if only the rename may not be durable. */
 int directory_replace(int dir, const char *temporary, const char *name, const void *data,

@@ -18,24 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DIRECTORY_MARKER_MAX 4096	   /* bytes */
-#define DIRECTORY_TITLE	     "rowfs store" /* first line of the marker */
-
-/* Reads the marker as text, or sets errno and returns -1. */
-static int marker_load(int fd, char *text, size_t room)
-{
-	int file = openat(fd, DIRECTORY_MARKER, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	ssize_t got;
-
-	if (file < 0)
-		return -1;
-	got = read(file, text, room - 1);
-	close(file);
-	if (got < 0)
-		return -1;
-	text[got] = '\0';
-	return 0;
-}
+#define MARKER_MAX	4096	      /* bytes */
+#define DIRECTORY_TITLE "rowfs store" /* first line of the marker */
 
 bool directory_has_file(int fd)
 {
@@ -47,67 +31,51 @@ bool directory_has_file(int fd)
 /* A file of that name alone is no marker: another program's directory may have one. */
 int directory_find_marker(int fd)
 {
-	char text[sizeof(DIRECTORY_TITLE "\n")];
+	char *text;
+	size_t len;
+	int rc = directory_load(fd, DIRECTORY_MARKER, MARKER_MAX, &text, &len);
 
-	if (!directory_has_file(fd))
-		return 0;
-	if (marker_load(fd, text, sizeof(text)) != 0)
-		return directory_is_barred(errno) ? -errno : 0;
-	return strcmp(text, DIRECTORY_TITLE "\n") == 0;
+	if (rc != 0)
+		return directory_is_barred(-rc) ? rc : 0;
+	rc = strncmp(text, DIRECTORY_TITLE "\n", strlen(DIRECTORY_TITLE "\n")) == 0;
+	free(text);
+	return rc;
 }
 
-/* Splits the next line off the text: returns the rest of it after word, or NULL. */
-static char *marker_line(char **text, const char *word)
+/* Writes a marker as text; returns where its last line, the checksum, starts. */
+static size_t marker_print(char text[MARKER_MAX], const struct directory_marker *marker)
 {
-	char *line = *text;
-	char *end = strchr(line, '\n');
-	size_t len = strlen(word);
+	int len = snprintf(text, MARKER_MAX,
+			   DIRECTORY_TITLE "\nformat %" PRId64 "\nengine %s\ncreated %" PRId64 "\n",
+			   marker->format, marker->engine, marker->created);
 
-	if (end == NULL || strncmp(line, word, len) != 0)
-		return NULL;
-	*end = '\0';
-	*text = end + 1;
-	return line + len;
+	snprintf(text + len, MARKER_MAX - (size_t)len, "check %08" PRIx32 "\n",
+		 wcs_crc_extend(0, text, (size_t)len));
+	return (size_t)len;
 }
 
-/* The number of decimal digits alone on the next line, after word. -1: there is none. */
-static int64_t marker_number(char **text, const char *word)
+/* -EINVAL: it is not of the form in which it would be written; the format is 0 until it is known.
+ * A newer format is known if the checksum is right. Markers of the first programs have none. */
+static int marker_parse(const char *text, struct directory_marker *marker)
 {
-	char *line = marker_line(text, word), *end;
-	intmax_t number;
+	const char *check = strstr(text, "\ncheck ");
+	char made[MARKER_MAX];
+	int items;
+	size_t len;
 
-	if (line == NULL || *line < '0' || *line > '9')
-		return -1;
-	errno = 0;
-	number = strtoimax(line, &end, 10);
-	return errno != 0 || *end != '\0' ? -1 : number;
-}
-
-/* Changes text. -EINVAL: it is not of the form; the format is 0 until it is known. Markers of the
- * first programs have no checksum. */
-static int marker_parse(char *text, struct directory_marker *marker)
-{
-	char *line = strstr(text, "\ncheck "), *end;
-	int64_t number = -1;
-
-	if (line != NULL &&
-	    (strtoul(line + 7, &end, 16) != wcs_crc_extend(0, text, (size_t)(line + 1 - text)) ||
-	     end != line + 15 || strcmp(end, "\n") != 0))
+	if (check != NULL &&
+	    strtoul(check + 7, NULL, 16) != wcs_crc_extend(0, text, (size_t)(check + 1 - text)))
 		return -EINVAL;
-	line = marker_line(&text, DIRECTORY_TITLE);
-	if (line != NULL && *line == '\0')
-		number = marker_number(&text, "format ");
-	if (number < 1)
+	items = sscanf(text,
+		       DIRECTORY_TITLE "\nformat %" SCNd64 "\nengine %31[^\n]\ncreated %" SCNd64,
+		       &marker->format, marker->engine, &marker->created);
+	if (items != 3 || marker->format < 1 || marker->created < 0)
 		return -EINVAL;
-	marker->format = number;
-	line = marker_line(&text, "engine ");
-	if (line == NULL || *line == '\0' || strlen(line) >= sizeof(marker->engine))
-		return -EINVAL;
-	strcpy(marker->engine, line);
-	marker->created = marker_number(&text, "created ");
-	if (marker->created < 0)
-		return -EINVAL;
-	return *text == '\0' || marker_line(&text, "check ") != NULL ? 0 : -EINVAL;
+	len = marker_print(made, marker);
+	return strncmp(text, made, len) == 0 &&
+			       (text[len] == '\0' || strcmp(text + len, made + len) == 0)
+		       ? 0
+		       : -EINVAL;
 }
 
 int directory_read_marker(const struct directory *directory, struct directory_marker *marker,
@@ -115,12 +83,16 @@ int directory_read_marker(const struct directory *directory, struct directory_ma
 {
 	const char *name = directory_name(directory->path);
 	struct directory_marker found = {.format = 0};
-	char text[DIRECTORY_MARKER_MAX];
-	int rc;
+	char *text;
+	size_t len;
+	int rc = directory_load(directory->fd, DIRECTORY_MARKER, MARKER_MAX, &text, &len);
 
-	if (marker_load(directory->fd, text, sizeof(text)) != 0)
-		return directory_fail_at(fault, errno, directory, DIRECTORY_MARKER);
-	rc = marker_parse(text, &found);
+	if (rc != 0 && rc != -EIO)
+		return directory_fail_at(fault, -rc, directory, DIRECTORY_MARKER);
+	if (rc == 0) {
+		rc = marker_parse(text, &found);
+		free(text);
+	}
 	if (found.format > DIRECTORY_FORMAT)
 		return wcs_fault_set(fault, -EPROTO,
 				     "%s: its format is %" PRId64 " and this program knows up to "
@@ -137,14 +109,10 @@ int directory_read_marker(const struct directory *directory, struct directory_ma
 /* Puts a marker in the place of the one there is, durably. */
 static int marker_write(int fd, const struct directory_marker *marker)
 {
-	char text[256];
-	int len = snprintf(text, sizeof(text),
-			   DIRECTORY_TITLE "\nformat %" PRId64 "\nengine %s\ncreated %" PRId64 "\n",
-			   marker->format, marker->engine, marker->created);
+	char text[MARKER_MAX];
 
-	len += snprintf(text + len, sizeof(text) - (size_t)len, "check %08" PRIx32 "\n",
-			wcs_crc_extend(0, text, (size_t)len));
-	return directory_replace(fd, DIRECTORY_NEW, DIRECTORY_MARKER, text, (size_t)len);
+	marker_print(text, marker);
+	return directory_replace(fd, DIRECTORY_NEW, DIRECTORY_MARKER, text, strlen(text));
 }
 
 int directory_fill(int fd, const struct directory_marker *marker)

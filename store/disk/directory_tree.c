@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -153,11 +154,35 @@ int directory_check_data(const struct directory *directory, struct wcs_fault *fa
 	return rc;
 }
 
+int directory_load(int dir, const char *name, size_t most, char **data, size_t *len)
+{
+	int file = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), rc = -EIO;
+	char *made = NULL;
+	struct stat st;
+
+	if (file < 0)
+		return -errno;
+	if (fstat(file, &st) == 0 && S_ISREG(st.st_mode) && (size_t)st.st_size <= most) {
+		made = malloc((size_t)st.st_size + 1);
+		rc = made == NULL					  ? -ENOMEM
+		     : read(file, made, (size_t)st.st_size) == st.st_size ? 0
+									  : -EIO;
+	}
+	close(file);
+	if (rc != 0) {
+		free(made);
+		return rc;
+	}
+	made[st.st_size] = '\0';
+	*data = made;
+	*len = (size_t)st.st_size;
+	return 0;
+}
+
 int directory_replace(int dir, const char *temporary, const char *name, const void *data,
 		      size_t len)
 {
-	const char *from = data, *end = from + len;
-	ssize_t put = 0;
+	ssize_t put;
 	int file, rc = 0;
 
 	if (unlinkat(dir, temporary, 0) != 0 && errno != ENOENT)
@@ -165,12 +190,10 @@ int directory_replace(int dir, const char *temporary, const char *name, const vo
 	file = openat(dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (file < 0)
 		return directory_error(errno);
-	for (; put >= 0 && from<end; from += put> 0 ? put : 0) {
-		put = write(file, from, (size_t)(end - from));
-		if (put < 0 && errno == EINTR)
-			put = 0;
-	}
-	if (put < 0 || fsync(file) != 0 || renameat(dir, temporary, dir, name) != 0 ||
+	put = write(file, data, len);
+	if (put >= 0 && put < (ssize_t)len) /* a full medium cut it off */
+		errno = ENOSPC;
+	if (put < (ssize_t)len || fsync(file) != 0 || renameat(dir, temporary, dir, name) != 0 ||
 	    fsync(dir) != 0)
 		rc = directory_error(errno);
 	close(file);

@@ -19,9 +19,7 @@
  * earlier build, whose checksum starts at 0.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "store/disk/crc.h"
@@ -305,25 +303,18 @@ static void space_load(struct ldb_space *space, uint32_t id, uint64_t bytes)
 /* Loads the file. False: it is missing or damaged. */
 static bool space_read(struct ldb *db)
 {
-	int fd = openat(db->dir, LDB_FILE_DEAD, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	unsigned char *record = NULL;
-	struct stat st = {0};
 	size_t len = 0;
-	bool good = false;
+	char *data = NULL;
+	const unsigned char *record;
+	bool good = directory_load(db->dir, LDB_FILE_DEAD, SPACE_MOST, &data, &len) == 0 &&
+		    len % SPACE_COUNT == SPACE_CHECK;
 
-	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size >= SPACE_CHECK && st.st_size < SPACE_MOST)
-		record = malloc((size_t)st.st_size);
-	if (record && ldb_file_read(fd, record, (size_t)st.st_size, 0, &len) == 0 &&
-	    len >= SPACE_CHECK) {
-		len -= SPACE_CHECK;
-		good = len % SPACE_COUNT == 0 &&
-		       get_be32(record + len) == wcs_crc_extend(SPACE_FORM, record, len);
-	}
+	record = (const unsigned char *)data;
+	len -= good ? SPACE_CHECK : 0;
+	good = good && get_be32(record + len) == wcs_crc_extend(SPACE_FORM, record, len);
 	for (size_t at = 0; good && at < len; at += SPACE_COUNT)
 		space_load(db->space, get_be32(record + at), get_be64(record + at + 4));
-	free(record);
-	if (fd >= 0)
-		close(fd);
+	free(data);
 	return good;
 }
 

@@ -16,7 +16,6 @@
 #include "store/disk/crc.h"
 #include "store/disk/directory.h"
 #include "store/leveldb/encoding/bytes.h"
-#include "store/leveldb/formats/file.h"
 
 #define COPY_TITLE "rowfs tables\x01"
 #define COPY_HEAD  (sizeof(COPY_TITLE) - 1 + 4)
@@ -63,25 +62,16 @@ static bool copy_is_good(struct ldb_copy *copy)
 
 int ldb_copy_read(int store, struct ldb_copy *copy)
 {
-	int file = openat(store, DIRECTORY_TABLES, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct ldb_copy read = {.next = 0};
-	struct stat st;
-	int rc = 0;
+	char *data = NULL;
+	int rc = directory_load(store, DIRECTORY_TABLES, COPY_MAX, &data, &read.bytes.len);
 
-	if (file < 0)
-		return errno == ENOENT || directory_is_barred(errno) ? -errno : -EIO;
-	if (fstat(file, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > COPY_MAX)
-		rc = -EIO;
-	if (!rc)
-		rc = ldb_buffer_room(&read.bytes, (size_t)st.st_size + 1);
-	if (!rc)
-		rc = ldb_file_read(file, read.bytes.data, (size_t)st.st_size, 0, &read.bytes.len);
-	close(file);
-	if (!rc && !copy_is_good(&read))
-		rc = -EIO;
-	if (rc) {
+	if (rc)
+		return rc == -ENOENT || directory_is_barred(-rc) ? rc : -EIO;
+	read.bytes.data = (unsigned char *)data;
+	if (!copy_is_good(&read)) {
 		ldb_copy_free(&read);
-		return rc;
+		return -EIO;
 	}
 	*copy = read;
 	return 0;
