@@ -194,6 +194,7 @@ static void load_refused(struct load *load, int rc)
 {
 	bool record = rc == -EINVAL || rc == -ENAMETOOLONG || rc == -EOVERFLOW;
 
+	load->keys.failed = true; /* the refused record's key may be among them */
 	if (load->skip.file && record && load->sink->failed > 0)
 		load->refused = load->sink->failed;
 	else
@@ -326,7 +327,7 @@ static int load_row(void *ctx, const struct csv_row *row)
 	struct load *load = ctx;
 	int rc = load->sink->kind->row(load->sink, row);
 
-	distinct_add(&load->keys, row->key, load->sink->rows);
+	distinct_add(&load->keys, row->key);
 	if (rc)
 		load_refused(load, rc);
 	return rc;
@@ -379,7 +380,6 @@ static bool load_skip(struct load *load, struct csv_rows *rows, int rc)
 		load_finish(load);
 	if (load->exit_code) /* of a record before it */
 		return false;
-	distinct_settle(&load->keys, sink->rows);
 	if (load->refused)
 		wrong = (struct csv_place){line = load->refused, 0};
 	rc = skip_record(&load->skip, &rows->csv, line, wrong,
@@ -412,7 +412,6 @@ static int load_skipping(struct load *load, struct csv_rows *rows, const char *t
 			rc = load_finish(load);
 	} while (rc && load_skip(load, rows, rc));
 	if (!rc) {
-		distinct_settle(&load->keys, load->sink->rows);
 		skip->read = end;
 		skip_applied(skip, &rows->csv);
 	}
@@ -459,7 +458,7 @@ static void load_put_counts(const struct load *load, uint64_t cells)
 {
 	uint64_t rows = load->sink->rows;
 	char keys[32] = "";
-	bool fewer = distinct_text(&load->keys, keys);
+	bool fewer = distinct_text(&load->keys, rows, keys);
 
 	if (!fewer && (load->quiet || (!load->file && isatty(STDERR_FILENO) != 1)))
 		return;
@@ -506,14 +505,12 @@ static int load_run(struct load *load)
 	program_progress_end();
 	if (old > 0)
 		program_fail(&program, old == 1 ? TIMES_OLD_ONE : TIMES_OLD, old);
-	distinct_settle(&load->keys, load->sink->rows);
 	if (exit_code == PROGRAM_OK)
 		load_put_counts(load, cells);
 	if (load->skip.count > 0)
 		exit_code = program_fail(&program, "%s: bad records that were skipped: %" PRIu64,
 					 load->skip_name, load->skip.count);
 	free(load->keys.hashes);
-	free(load->keys.waiting);
 	free(load->skip.bytes);
 	load->sink->kind->close(load->sink);
 

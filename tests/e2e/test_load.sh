@@ -537,8 +537,8 @@ check_eq "also with --quiet" "rowfs-load: 2 lines made 1 row, 2 cells, N s" "$(c
 check_eq "not lines with keys of their own" "" "$(counts <(printf 'id,q\na,1\nb,2\n') --key id)"
 check_eq "nor lines of JSON, which change a row" "" "$(lines "$T" "$(row a 1)" "$(row a 2)" | "$load" s 2>&1)"
 make_store sums '{"tables":{"t":{"families":{"n":{"type":"intsum"}}}}}'
-check_eq "nor keys of records that the store refuses" "rowfs-load: 2 lines made 1 row, N s" \
-	"$("$load" --csv t --key id --skip-bad bad sums <(printf 'id,n:q\na,1\nb,x\na,2\nc,y\n') 2>&1 | sed -n '1s/row, .* s$/row, N s/p')"
+check_eq "nor lines beside records that the store refuses" "rowfs-load: 2 rows, N s" \
+	"$("$load" --csv t --key id --skip-bad bad sums <(printf 'id,n:q\na,1\nb,x\na,2\nc,y\n') 2>&1 | sed -n '1s/rows, .* s$/rows, N s/p')"
 check_eq "a put through standard input says nothing" "" "$(lines "$T" "$(row a 1)" | "$load" s 2>&1)"
 mount_store s m
 "$load" m/t <(row c 1) 2>err
