@@ -167,20 +167,18 @@ static unsigned char *write_number(unsigned char *to, int64_t number)
 
 /* ---- Base64 ------------------------------------------------------------------------------ */
 
-static void write_base64_piece(struct wcs_row_writer *writer, const unsigned char *from, size_t len)
+static unsigned char *write_base64(unsigned char *to, const unsigned char *from, size_t len)
 {
-	while (writer->left > 0 && len > 0) {
-		writer->group[writer->left++] = *from++;
-		len--;
-		if (writer->left < 3)
-			continue;
-		writer->to = wcs_text_base64(writer->to, writer->group, 1);
-		writer->left = 0;
+	unsigned char last[3] = {0};
+	size_t left = len % 3;
+
+	to = wcs_text_base64(to, from, len / 3);
+	if (left > 0) {
+		memcpy(last, from + len - left, left);
+		to = wcs_text_base64(to, last, 1);
+		memset(to - (3 - left), '=', 3 - left);
 	}
-	writer->to = wcs_text_base64(writer->to, from, len / 3);
-	from += len - len % 3;
-	for (len %= 3; len > 0; len--)
-		writer->group[writer->left++] = *from++;
+	return to;
 }
 
 /* ---- Cells ------------------------------------------------------------------------------- */
@@ -342,81 +340,16 @@ void wcs_row_write_value(struct wcs_row_writer *writer, struct wcs_slice value, 
 		writer->to = WRITE_LITERAL(to, "\"}");
 		return;
 	}
-	wcs_row_write_begin(writer, false);
-	wcs_row_write_piece(writer, value);
-	wcs_row_write_end(writer);
+	to = WRITE_LITERAL(writer->to, "\"base64\":\"");
+	to = write_base64(to, value.data, value.len);
+	writer->to = WRITE_LITERAL(to, "\"}");
 }
 
 void wcs_row_write_state(struct wcs_row_writer *writer, int64_t estimate, struct wcs_slice state)
 {
-	writer->to = write_integer(writer->to, estimate);
-	writer->to = WRITE_LITERAL(writer->to, ",\"state\":\"");
-	writer->text = false;
-	write_base64_piece(writer, state.data, state.len);
-	wcs_row_write_end(writer);
-}
+	unsigned char *to = WRITE_LITERAL(write_integer(writer->to, estimate), ",\"state\":\"");
 
-void wcs_row_write_begin(struct wcs_row_writer *writer, bool text)
-{
-	writer->text = text;
-	if (text)
-		writer->to = WRITE_LITERAL(writer->to, "\"value\":\"");
-	else
-		writer->to = WRITE_LITERAL(writer->to, "\"base64\":\"");
-}
-
-/* The bytes at the end of a part of UTF-8 that are not a whole character, at most three. */
-static size_t write_cut(const unsigned char *from, size_t len)
-{
-	size_t back = 1;
-
-	while (back < 4 && back < len && (from[len - back] & 0xc0) == 0x80)
-		back++;
-	return len > 0 && utf8_character(from + len - back, back) == 0 ? back : 0;
-}
-
-/* A character that a piece cuts waits in the group for its rest. */
-static void write_text_piece(struct wcs_row_writer *writer, const unsigned char *from, size_t len)
-{
-	unsigned char character[4];
-	size_t left = writer->left, cut;
-
-	memcpy(character, writer->group, left);
-	while (left > 0 && left < 4 && len > 0 && utf8_character(character, left) == 0) {
-		character[left++] = *from++;
-		len--;
-	}
-	cut = write_cut(from, len);
-	if (left > 0 && left < 4 && utf8_character(character, left) == 0) {
-		memcpy(writer->group, character, left);
-		cut = left;
-	} else {
-		writer->to = write_text(writer->to, character, left, SPELL_PIECE);
-		writer->to = write_text(writer->to, from, len - cut, SPELL_PIECE);
-		memcpy(writer->group, from + len - cut, cut);
-	}
-	writer->left = cut;
-}
-
-void wcs_row_write_piece(struct wcs_row_writer *writer, struct wcs_slice piece)
-{
-	if (writer->text)
-		write_text_piece(writer, piece.data, piece.len);
-	else
-		write_base64_piece(writer, piece.data, piece.len);
-}
-
-void wcs_row_write_end(struct wcs_row_writer *writer)
-{
-	size_t left = writer->left;
-
-	if (left > 0 && !writer->text) {
-		memset(writer->group + left, 0, 3 - left);
-		writer->to = wcs_text_base64(writer->to, writer->group, 1);
-		memset(writer->to - (3 - left), '=', 3 - left);
-	}
-	writer->left = 0;
-	writer->to = WRITE_LITERAL(writer->to, "\"}");
+	writer->to = WRITE_LITERAL(write_base64(to, state.data, state.len), "\"}");
 }
 
 /* ---- Values in pieces -------------------------------------------------------------------- */
@@ -458,29 +391,50 @@ int wcs_row_value_begin(struct wcs_row_writer *writer, struct wcs_row_value *val
 	value->start = value->end = 0;
 	if (!known)
 		value->text = kept == 0 ? WCS_TEXT_UTF8 : WCS_TEXT_BINARY;
-	wcs_row_write_begin(writer, value->text == WCS_TEXT_UTF8);
+	if (value->text == WCS_TEXT_UTF8)
+		writer->to = WRITE_LITERAL(writer->to, "\"value\":\"");
+	else
+		writer->to = WRITE_LITERAL(writer->to, "\"base64\":\"");
 	return 0;
+}
+
+/* The bytes at the end of a part of UTF-8 that are not a whole character, at most three. */
+static size_t value_cut(const unsigned char *from, size_t len)
+{
+	size_t back = 1;
+
+	while (back < 4 && back < len && (from[len - back] & 0xc0) == 0x80)
+		back++;
+	return len > 0 && utf8_character(from + len - back, back) == 0 ? back : 0;
 }
 
 int wcs_row_value_piece(struct wcs_row_writer *writer, struct wcs_row_value *value)
 {
-	size_t len;
+	bool text = value->text == WCS_TEXT_UTF8, last;
+	unsigned char *from = value->bytes + value->start;
+	size_t len = value->end - value->start;
 
-	if (value->start == value->end) {
-		int rc = value_read(value, 0);
+	if (len <= 3 && value->at < value->size) {
+		int rc;
 
+		memmove(value->bytes, from, len);
+		rc = value_read(value, len);
 		if (rc != 0)
 			return rc;
+		from = value->bytes;
+		len = value->end;
 	}
-	len = value->end - value->start;
+	last = value->at == value->size && len <= WCS_ROW_VALUE_PIECE;
 	if (len > WCS_ROW_VALUE_PIECE)
 		len = WCS_ROW_VALUE_PIECE;
-	wcs_row_write_piece(writer, (struct wcs_slice){value->bytes + value->start, len});
+	if (!last) /* whole characters, or whole groups of base64 */
+		len -= text ? value_cut(from, len) : len % 3;
+	writer->to = text ? write_text(writer->to, from, len, SPELL_PIECE)
+			  : write_base64(writer->to, from, len);
 	value->start += len;
-	if (value->start < value->end || value->at < value->size)
-		return 1;
-	wcs_row_write_end(writer);
-	return 0;
+	if (last)
+		writer->to = WRITE_LITERAL(writer->to, "\"}");
+	return !last;
 }
 
 /* ---- Rows of a caller -------------------------------------------------------------------- */

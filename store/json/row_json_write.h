@@ -25,9 +25,6 @@ struct wcs_row_writer {
 	uint64_t row_bytes; /* of the row's values so far */
 	bool in_row;
 	bool opened;		   /* wcs_row_write_open began the line */
-	bool text;		   /* the present value is "value", not "base64" */
-	size_t left;		   /* bytes in group */
-	unsigned char group[3];	   /* of base64 or of a character, incomplete */
 	unsigned char ts_text[24]; /* of the last cell, with a comma */
 	size_t ts_len;
 	int64_t ts;
@@ -66,11 +63,6 @@ void wcs_row_write_value(struct wcs_row_writer *writer, struct wcs_slice value, 
  * + 64.
  */
 void wcs_row_write_state(struct wcs_row_writer *writer, int64_t estimate, struct wcs_slice state);
-
-/* Write a value in pieces; text: all of it is UTF-8. A piece may end within a character. */
-void wcs_row_write_begin(struct wcs_row_writer *writer, bool text);
-void wcs_row_write_piece(struct wcs_row_writer *writer, struct wcs_slice piece);
-void wcs_row_write_end(struct wcs_row_writer *writer);
 
 /* A value that is read and written in pieces, twice: the first time to find out whether it is
  * UTF-8, which its member's name depends on. */
