@@ -216,36 +216,19 @@ static int advise_csv(struct advise *advise, const char *text, size_t len)
 
 /* ---- Inputs ------------------------------------------------------------------------------ */
 
-/* The input cannot be read on. */
-static int advise_stop(const struct advise *advise, int rc)
-{
-	uint64_t line = advise->csv.separator ? advise->rows.csv.place.line : advise->number;
-	char why[64];
-
-	snprintf(why, sizeof(why), "the line is longer than %zu MiB", advise->lines.max >> 20);
-	return advise_fail(advise, line, 0, rc == -EFBIG ? why : strerror(-rc));
-}
-
 /* Takes the text of the input. */
 static int advise_text(struct advise *advise)
 {
-	bool csv = advise->csv.separator != 0, first = true;
+	bool csv = advise->csv.separator != 0;
 	int more = 0, exit_code = PROGRAM_OK;
-	const char *text, *why;
+	const char *text;
 	size_t len;
 
-	while (exit_code == PROGRAM_OK && (more = lines_next(&advise->lines, &text, &len)) > 0) {
-		int mark = first ? lines_mark(text, len, &why) : 0;
-
-		if (mark < 0)
-			return advise_fail(advise, 1, 0, why);
-		text += mark;
-		len -= (size_t)mark;
-		first = false;
+	while (exit_code == PROGRAM_OK && (more = lines_next(&advise->lines, &text, &len)) > 0)
 		exit_code = csv ? advise_csv(advise, text, len) : advise_lines(advise, text, len);
-	}
 	if (exit_code == PROGRAM_OK && more < 0)
-		return advise_stop(advise, more);
+		return advise_fail(advise, csv ? advise->rows.csv.place.line : advise->number, 0,
+				   lines_fault(&advise->lines, more));
 	if (csv && exit_code == PROGRAM_OK && csv_rows_end(&advise->rows))
 		exit_code = advise_csv_fail(advise);
 	return exit_code;

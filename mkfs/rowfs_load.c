@@ -213,37 +213,16 @@ static int load_finish(struct load *load)
 
 /* ---- Lines of JSON ----------------------------------------------------------------------- */
 
-static int load_too_long(const struct load *load)
-{
-	size_t max = load->sink->line_max;
-	char why[160];
-	int n = snprintf(why, sizeof(why), "the line is longer than %zu MiB", max >> 20);
-
-	if (max < WCS_IMPORT_LINE_MOST)
-		snprintf(why + n, sizeof(why) - (size_t)n,
-			 "; a store that is not mounted takes up to %zu MiB",
-			 WCS_IMPORT_LINE_MOST >> 20);
-	return load_fail_at(load, load->sink->lines + 1, 0, why);
-}
-
 static int load_lines(struct load *load)
 {
 	struct lines lines = {.fd = load->fd, .max = load->sink->line_max + 1};
-	const char *text, *why;
+	const char *text;
+	char why[160];
 	size_t len;
 	int more;
 
 	while ((more = lines_next(&lines, &text, &len)) > 0) {
-		int mark = load->bytes == 0 ? lines_mark(text, len, &why) : 0;
-
-		if (mark < 0) {
-			load->exit_code = load_fail_at(load, 1, 0, why);
-			break;
-		}
-		text += mark;
-		len -= (size_t)mark;
-		load->bytes += (size_t)mark;
-		if (len > 0 && load->sink->kind->write(load->sink, text, len)) {
+		if (load->sink->kind->write(load->sink, text, len)) {
 			load->exit_code = load_fail_sink(load, load->sink->failed);
 			break;
 		}
@@ -260,11 +239,14 @@ static int load_lines(struct load *load)
 		return load->exit_code;
 	if (load_signal)
 		return load_interrupted(load, load->sink->lines + 1, 0);
-	if (more == -EFBIG)
-		return load_too_long(load);
-	if (more < 0)
-		return load_fail_at(load, load->sink->lines + 1, 0, strerror(-more));
-	return PROGRAM_OK;
+	if (more >= 0)
+		return PROGRAM_OK;
+	snprintf(why, sizeof(why), "%s", lines_fault(&lines, more));
+	if (more == -EFBIG && lines.max < WCS_IMPORT_LINE_MOST)
+		snprintf(why + strlen(why), sizeof(why) - strlen(why),
+			 "; a store that is not mounted takes up to %zu MiB",
+			 WCS_IMPORT_LINE_MOST >> 20);
+	return load_fail_at(load, load->sink->lines + 1, 0, why);
 }
 
 /* ---- CSV --------------------------------------------------------------------------------- */
@@ -342,27 +324,6 @@ static int load_csv_fail(struct load *load, const struct csv_rows *rows)
 			    rows->why[0] ? rows->why : load->sink->why);
 }
 
-/* Reads and returns like read(2). The first call reads on until lines_mark has the bytes that it
- * needs, and removes a byte order mark. EILSEQ: lines_mark has set *why. */
-static ssize_t load_read(const struct load *load, char *buffer, size_t room, const char **why)
-{
-	size_t got = 0;
-	ssize_t more;
-	int mark;
-
-	do {
-		more = read(load->fd, buffer + got, room - got);
-		got += more > 0 ? (size_t)more : 0;
-	} while (more > 0 && load->bytes == 0 && got < 4);
-	mark = load->bytes == 0 ? lines_mark(buffer, got, why) : 0;
-	if (mark < 0) {
-		errno = -mark;
-		return -1;
-	}
-	memmove(buffer, buffer + mark, got - (size_t)mark);
-	return got > 0 ? (ssize_t)got - mark : more;
-}
-
 /* Puts the record of an error into the file of --skip-bad, and goes on behind it; false: the error
  * ends the load. rc: of csv_rows_read. */
 static bool load_skip(struct load *load, struct csv_rows *rows, int rc)
@@ -420,23 +381,22 @@ static int load_skipping(struct load *load, struct csv_rows *rows, const char *t
 
 static int load_csv(struct load *load)
 {
-	static char buffer[256 << 10];
-	const char *why = NULL;
+	struct lines lines = {.fd = load->fd, .max = WCS_IMPORT_LINE_MAX, .pieces = true};
 	struct csv_rows rows;
-	ssize_t got = 0;
-	int rc = 0, error;
+	const char *text;
+	int rc = 0, more = 0;
+	size_t len;
 
 	csv_rows_open(&rows, &load->csv);
-	while (!rc && !load_signal && (got = load_read(load, buffer, sizeof(buffer), &why)) > 0) {
-		rc = load->skip.file ? load_skipping(load, &rows, buffer, (size_t)got)
-				     : csv_rows_read(&rows, buffer, (size_t)got);
-		load->bytes += (uint64_t)got;
+	while (!rc && !load_signal && (more = lines_next(&lines, &text, &len)) > 0) {
+		rc = load->skip.file ? load_skipping(load, &rows, text, len)
+				     : csv_rows_read(&rows, text, len);
+		load->bytes += len;
 		if (!rc && !load_ready(load))
 			rc = load_finish(load);
 		load_progress(load);
 	}
-	error = errno;
-	if (!rc && !load_signal && got == 0)
+	if (!rc && !load_signal && more == 0)
 		rc = load->skip.file ? load_skipping(load, &rows, NULL, 0) : csv_rows_end(&rows);
 	if (rc && !load->exit_code)
 		load->exit_code = load_csv_fail(load, &rows);
@@ -445,10 +405,11 @@ static int load_csv(struct load *load)
 			load->exit_code =
 				load_interrupted(load, rows.body ? csv_next(&rows.csv).line : 1,
 						 rows.body ? rows.body - 1 : 0);
-		else if (got < 0)
+		else if (more < 0)
 			load->exit_code = load_fail_at(load, rows.csv.place.line, 0,
-						       error == EILSEQ ? why : strerror(error));
+						       lines_fault(&lines, more));
 	}
+	free(lines.buffer);
 	csv_rows_close(&rows);
 	return load->exit_code;
 }
