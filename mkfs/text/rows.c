@@ -134,23 +134,6 @@ static int rows_directory(struct rows *rows, const struct wcs_table_schema *tabl
 	return rows->mounted.table[0] ? fd : rows_descend(fd, strdup(table->name));
 }
 
-/* Prints the remark on a view, if there is one; the mount has it in its errors. */
-static void rows_remark(struct rows *rows, const struct wcs_table_schema *table,
-			const struct wcs_view_name *view, const char *argument)
-{
-	const struct wcs_view_text text = {.text = {argument, strlen(argument)},
-					   .delimiter = table->delimiter,
-					   .keys = table->keys};
-	struct wcs_fault fault = {.text = ""};
-	struct wcs_view_step step;
-
-	if (rows->remarked || wcs_view_parse(view, &text, &step, &fault) != 0 || !fault.text[0])
-		return;
-	rows->remarked = true;
-	program_fail(rows->program, "%s: table %s: .%s/%s: %s", rows->path, table->name, view->name,
-		     argument, fault.text);
-}
-
 /* Reads the views as wcs_view_chain does for a store: refuses what is no view, and leaves the
  * segments, TABLE/SEGMENT..., in path, which has room for the table and the views. */
 static int rows_check_views(struct rows *rows, const struct wcs_table_schema *table, char *path)
@@ -168,16 +151,14 @@ static int rows_check_views(struct rows *rows, const struct wcs_table_schema *ta
 			continue;
 		}
 		view = wcs_view_find(name + 1, strlen(name + 1));
-		if (!view || (view->kind == WCS_STEP_RAW && name != views))
+		if (!view)
 			exit_code = program_fail(rows->program,
 						 "%s: table %s: %s: there is no such view here",
 						 rows->path, table->name, name);
-		else if (view->argument && (name = strtok_r(NULL, "/", &rest))) {
-			rows_remark(rows, table, view, name);
-			while (view->form == WCS_VIEW_KEY && names_is_chunk(name, strlen(name)) &&
-			       (name = strtok_r(NULL, "/", &rest)))
+		else if (view->argument)
+			while ((name = strtok_r(NULL, "/", &rest)) && view->form == WCS_VIEW_KEY &&
+			       names_is_chunk(name, strlen(name)))
 				;
-		}
 	}
 	free(views);
 	return exit_code;

@@ -15,7 +15,7 @@ struct rows {
 	struct wcs_schema *schema;
 	const char *views; /* a chain, set after rows_open; NULL: everything. With segments in it
 			      (wcs_view_descends) rows_start takes no key */
-	bool remarked;	   /* the remark on it, if there is one, is printed */
+	bool remarked;	   /* the remark on it, if a store has one, is printed */
 
 	struct wcs_store *store; /* NULL: a mount */
 	struct wcs_table *table;

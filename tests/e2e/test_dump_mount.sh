@@ -79,9 +79,6 @@ done <<END
 1 .newest/1/a/f
 1 .newest/1/%61
 END
-check_eq "a number that may be seconds is asked about" \
-	"rowfs-dump: m: table t: .since/1700000000: 1700000000 is microseconds, 1970-01-01T00:28:20.000000Z: are seconds (add 000000) or milliseconds (add 000) meant?" \
-	"$("$dump" --view .newest/1/.since/1700000000/.until/1700000000 m t 2>&1 >/dev/null)"
 same "a row's directory" "copy t a" m/t/a
 same "a deeper one" "copy t a#b" m/t/a/b
 same "one whose name is a family's" "copy t a#f" m/t/a/%66
