@@ -24,6 +24,7 @@
 #include "fs/mount/mountpoint.h"
 #include "fs/mount/process.h"
 #include "fs/options.h"
+#include "fs/report/errors.h"
 #include "fs/serve/loop.h"
 #include "lib/clock.h"
 #include "lib/escape.h"
@@ -141,10 +142,19 @@ static int serve(struct fs *fs, struct mounter *mounter, const char *path)
 	return rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+/* The log of the store. A warning of a request is in the errors, too. */
+static void on_log(void *ctx, enum wcs_log_level level, const char *text)
+{
+	fs_log(NULL, level, text);
+	if (level == WCS_LOG_WARNING && loop_request() != 0)
+		errors_remark(ctx, loop_user(), "/", text);
+}
+
 /* Opens the store, and makes the state of all rooms. */
 static int open_store(const struct options *options, struct fs *fs)
 {
-	struct wcs_options store = {.log = fs_log,
+	struct wcs_options store = {.log = on_log,
+				    .log_ctx = fs,
 				    .interrupted = fs_interrupted,
 				    .ends = fs_waits,
 				    .fatal = on_fatal,
@@ -154,8 +164,7 @@ static int open_store(const struct options *options, struct fs *fs)
 					    options->read_only ? 0 : options->gc_interval * SECOND,
 				    .gc_grace = options->gc_grace * SECOND,
 				    .heat = options->fs.keyvis,
-				    .heat_in_memory = options->read_only,
-				    .hidden_every = 60 * SECOND};
+				    .heat_in_memory = options->read_only};
 	struct wcs_fault fault = {0};
 	struct wcs_table *table = NULL;
 	int rc = wcs_store_open(fs->store_path, &store, &fs->store, &fault);

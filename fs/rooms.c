@@ -60,8 +60,6 @@ static int fs_measure(struct fs *fs, FILE *to)
 		{"rowfs_gc_cells_total", gc.cells, "Cells that it deleted."},
 		{"rowfs_gc_bytes_total", gc.bytes, "Their keys and values, bytes."},
 		{"rowfs_gc_looked_cells_total", gc.looked, "Cells that it looked at."},
-		{"rowfs_gc_hidden_writes_total", gc.hidden,
-		 "Cells that their policy hid when they were written."},
 		{"rowfs_gc_families_in_grace", gc.left,
 		 "Families whose hidden cells the last pass left alone."},
 		{"rowfs_gc_running", gc.running, "1 while a pass is under way."},

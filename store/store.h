@@ -122,9 +122,6 @@ struct wcs_options {
 	 * or a jump of the clock, the collector leaves the cells alone that these hide. */
 	int64_t gc_interval;
 	int64_t gc_grace;
-	/* Cells that their policy hides as soon as they are written are a warning in the log: one
-	 * line for each family in so many microseconds; 0: one when the store is closed. */
-	int64_t hidden_every;
 };
 
 /* Lets the caller of wcs_store_create give up access to all but three directories: the one that
@@ -440,7 +437,9 @@ int wcs_family_set_type(struct wcs_table *table, const char *name, enum wcs_type
  * A family's policy hides cells from all reads; a thread of the store, the collector, deletes
  * hidden cells slowly in the background. For the grace of the options it leaves the cells alone
  * that a changed policy hides, or all, after the clock jumped by more than a day: they are shown
- * again when the user puts the policy or the clock right.
+ * again when the user puts the policy or the clock right. A write of a cell that its policy hides at
+ * once, for its age or behind other cells of the mutation, is a warning in the log, once an hour for
+ * a family.
  */
 
 /* Runs one pass over the whole store, at full speed and without grace. -ECANCELED: wcs_gc_end was
@@ -467,11 +466,6 @@ struct wcs_gc_status {
 	uint64_t cells;	 /* deleted */
 	uint64_t bytes;	 /* their keys and values */
 	uint64_t looked; /* cells looked at */
-	/* Cells that their policy hid when they were written, stamped or moved: all that it hides
-	 * for their age; of those that it hides for their rank the ones that the call knew to be
-	 * behind newer cells. It knows the cells that it made itself; a move, and the only write of
-	 * a column with a timestamp, also look at up to eight cells of the store. */
-	uint64_t hidden;
 	/* The pass under way, or the last one begun. */
 	int64_t pass_started; /* microseconds since 1970; 0: none was */
 	uint64_t pass_cells;

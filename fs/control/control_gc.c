@@ -47,7 +47,7 @@ static int gc_print(const struct control_place *at, FILE *to)
 		return rc;
 	/* clang-format off */
 	json = json_pack("{s:s, s:s?, s:o, s:o, s:I, s:{s:o, s:I, s:I}, s:{s:o, s:o, s:I, s:I, s:I},"
-			 " s:{s:I, s:I, s:I, s:I, s:I}}",
+			 " s:{s:I, s:I, s:I, s:I}}",
 		"state", now.running ? "running" : now.paused ? "paused" : "idle",
 		"table", *now.table ? now.table : NULL,
 		"row", gc_row(at->fs->store, &now),
@@ -67,8 +67,7 @@ static int gc_print(const struct control_place *at, FILE *to)
 			"passes", (json_int_t)now.passes,
 			"cells", (json_int_t)now.cells,
 			"bytes", (json_int_t)now.bytes,
-			"looked_at", (json_int_t)now.looked,
-			"hidden_writes", (json_int_t)now.hidden);
+			"looked_at", (json_int_t)now.looked);
 	/* clang-format on */
 	return escape_json_put(to, json, 0);
 }

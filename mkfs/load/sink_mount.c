@@ -44,8 +44,7 @@ struct sink_mount {
 	struct sink sink;
 	const struct program *program;
 	const struct mounted *mounted; /* rows false: it is a root with tables below it */
-	uint64_t hidden;	       /* the mount's count of hidden writes at the start */
-	uint64_t cells, old;	       /* and of written cells, all and old ones */
+	uint64_t cells, old;	       /* the mount's counts of written cells, all and old ones */
 	int dir;		       /* the directory */
 	int rows;		       /* the open .rows; -1: none */
 	uint64_t stream;	       /* lines written into it */
@@ -406,17 +405,7 @@ static int sink_mount_read_schema(struct sink *sink, struct wcs_schema **schema)
 static void sink_mount_close(struct sink *sink)
 {
 	struct sink_mount *to = (struct sink_mount *)sink;
-	uint64_t hidden = mounted_count(to->mounted->root, ".rowfs/gc", "\"hidden_writes\"");
-	char text[128];
 
-	if (hidden > to->hidden) { /* the mount counts all writers; its log names the families */
-		hidden -= to->hidden;
-		snprintf(text, sizeof(text),
-			 "%" PRIu64 " cell%s written (or by others, meanwhile) that a policy hides "
-			 "at once",
-			 hidden, hidden == 1 ? " was" : "s were");
-		program_log((void *)(uintptr_t)to->program, WCS_LOG_WARNING, text);
-	}
 	if (to->rows >= 0)
 		close(to->rows);
 	if (to->dir >= 0)
@@ -447,7 +436,6 @@ int sink_mount_open(const struct program *program, const struct mounted *mounted
 	to->sink.kind = &sink_mount_kind;
 	to->sink.line_max = WCS_IMPORT_LINE_MAX;
 	to->program = program;
-	to->hidden = UINT64_MAX; /* nothing is written yet */
 	to->rows = -1;
 	to->mounted = mounted;
 	to->dir = open(mounted->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -456,7 +444,6 @@ int sink_mount_open(const struct program *program, const struct mounted *mounted
 	else if (mounted->rows)
 		rc = sink_mount_rows_open(to, ".rows");
 	if (!rc) {
-		to->hidden = mounted_count(mounted->root, ".rowfs/gc", "\"hidden_writes\"");
 		to->cells = sink_mount_cells(&to->sink, &to->old);
 		*sink = &to->sink;
 		return PROGRAM_OK;

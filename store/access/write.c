@@ -119,7 +119,7 @@ static int store_mutate(struct wcs_table *table, struct wcs_entry *entries, size
 	rc = resolve_rows(table, &view, entries, good, what, applied);
 	heat_count_mutations(table, entries, *applied, began);
 	for (size_t i = 0; i < *applied; i++) {
-		hidden_count_mutation(table, entries[i].mutation);
+		hidden_tell_mutation(table, entries[i].mutation);
 		old += wcs_mutation_old(entries[i].mutation);
 	}
 	if (old > 0)
@@ -188,7 +188,7 @@ int wcs_cells_move(struct wcs_table *table, struct wcs_slice row, const struct w
 	if (rc == 0) {
 		rc = resolve_move(table, &view, row, move, &made, &hidden);
 		if (rc == 0 && hidden)
-			hidden_count(table, move->family, 1);
+			hidden_tell(table, move->family);
 		store_count_write(table, move->family);
 		if (rc == 0)
 			heat_count_cells(table, wcs_table_keys(table), row, 0, 2, began);

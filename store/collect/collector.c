@@ -200,7 +200,6 @@ void wcs_gc_status(struct wcs_store *store, struct wcs_gc_status *status)
 	*status = collector->status;
 	due = status->running ? -1 : collector_due(collector);
 	status->next = due < 0 ? 0 : store_now(store) + due;
-	status->hidden = atomic_load(&store->hidden);
 	status->paused = collector->paused;
 	pthread_mutex_unlock(&collector->lock);
 }

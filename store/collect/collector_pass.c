@@ -70,7 +70,6 @@ static int collector_slice(struct wcs_collector *collector, struct wcs_table *ta
 	collector->slice.look = COLLECTOR_LOOKS * collector->slice.batch;
 	collector->slice.compact =
 		collector->fast ? COLLECTOR_FAST_COMPACT : COLLECTOR_SLOW_COMPACT;
-	hidden_tell(table);
 	pthread_mutex_lock(&store->collecting);
 	if (rc == 0 && policies != NULL && store->engine.local != NULL)
 		rc = store->engine.local->collect(store->engine.db, &view, table->id,

@@ -66,27 +66,6 @@ bool change_has_ranks(const struct change *c, const char *family)
 	return gc != NULL && wcs_gc_last_rank(gc) > 1;
 }
 
-bool change_counts(const struct change *c, const struct wcs_write *writes, size_t count)
-{
-	bool given = writes->kind == WCS_WRITE_SET || writes->kind == WCS_WRITE_MERGE;
-
-	return count == 1 && given && writes->ts >= 0 && c->mutation->delete_count == 0 &&
-	       !c->mutation->delete_row && change_has_ranks(c, writes->family);
-}
-
-int change_newer(struct change *c, const char *family, struct wcs_slice qualifier, int64_t ts,
-		 uint64_t *newer, bool *absent)
-{
-	struct wcs_stored cell;
-	int found = change_find(c, family, qualifier, WCS_TS_NEWEST, &cell);
-
-	for (*newer = 0; found > 0 && cell.ts > ts && *newer < CHANGE_STEPS; ++*newer)
-		found = change_older(c, family, qualifier, &cell);
-	if (found >= 0 && absent != NULL)
-		*absent = found == 0 || cell.ts < ts;
-	return found < 0 ? found : 0;
-}
-
 int change_purge(struct change *c, const char *family, struct wcs_slice qualifier,
 		 bool (*must)(void *ctx, const struct change_hidden *hidden), void *ctx)
 {

@@ -5,8 +5,6 @@
 
 #include "store/resolve/resolve.h"
 
-/* Newer cells are counted up to here, for the rank of a cell that is not the newest. */
-#define CHANGE_STEPS 8u
 /* Another client of a shared engine changed the row meanwhile (-EAGAIN): it is decided again. */
 #define RESOLVE_TRIES 16
 
@@ -63,12 +61,6 @@ int change_server_ts(struct change *c, bool found, int64_t newest, int64_t *ts);
 /* Whether the family's policy looks at ranks. Newer cells and deletes do not change the set of
  * cells that a policy hides for their age alone. */
 bool change_has_ranks(const struct change *c, const char *family);
-/* Whether newer cells of the store have to be counted for these writes of a column. */
-bool change_counts(const struct change *c, const struct wcs_write *writes, size_t count);
-/* Counts the cells newer than ts in the column, up to CHANGE_STEPS. *absent (may be NULL): there is
- * surely no cell at ts. */
-int change_newer(struct change *c, const char *family, struct wcs_slice qualifier, int64_t ts,
-		 uint64_t *newer, bool *absent);
 /* Deletes the cells of a column that the view hides, if must agrees (NULL: it does): before the
  * edit, which could show them again. A delete of a newer cell, or its move, gives older cells a
  * lower rank. */

@@ -7,9 +7,8 @@
  * is read only when a write asks. A server's timestamp is later than the newest cell, so only a
  * given timestamp can meet a cell that exists.
  *
- * A write whose cell is hidden at once is marked. Its rank is that of the newest cell, or at least
- * one more than the rank of the write before, if that has a later timestamp. A write that is alone
- * in its column, and names its timestamp, starts at the newest cell and counts.
+ * A write whose cell is hidden at once is marked, as far as the mutation tells: its rank is that of
+ * the newest cell, or one more than the rank of the write before, if that has a later timestamp.
  */
 #include "store/resolve/change.h"
 
@@ -21,9 +20,7 @@ struct column {
 	const struct wcs_write *writes;
 	const struct wcs_gc *gc;   /* NULL: it hides nothing */
 	size_t first;		   /* of its sets in the edit */
-	bool counts;		   /* newer cells of the store, for the one write */
 	bool modifies;		   /* a write asks for the newest value */
-	uint64_t newer;		   /* cells of the store */
 	uint64_t rank;		   /* of the write before, at least; 0: there is none */
 	int64_t last;		   /* its timestamp */
 	bool looked;		   /* at the store */
@@ -70,23 +67,14 @@ static bool column_shown(const struct column *column)
 static int column_put(struct column *column, struct wcs_write *write, int64_t ts, bool given,
 		      const struct wcs_content *value)
 {
-	bool absent = !given;
-	uint64_t rank, known = 1;
-	int rc = 0;
-
-	if (given && column->counts)
-		rc = change_newer(column->c, write->family, write->qualifier, ts, &column->newer,
-				  &absent);
 	if (column->rank > 0 && column->last >= ts)
-		known = column->rank + (column->last > ts);
-	else if (column->found && column->ts > ts)
-		known = 2;
-	rank = 1 + column->newer;
-	column->rank = rank > known ? rank : known;
+		column->rank += column->last > ts;
+	else
+		column->rank = column->found && column->ts > ts ? 2 : 1;
 	column->last = ts;
 	write->hidden =
 		wcs_view_hides(column->c->view, wcs_view_expiry(column->gc, column->rank, ts));
-	return rc != 0 ? rc : change_put(column->c, write, ts, value, absent);
+	return change_put(column->c, write, ts, value, !given);
 }
 
 /* ---- The kinds of writes ----------------------------------------------------------------- */
@@ -212,8 +200,7 @@ int column_write(struct change *c, struct wcs_write *writes, size_t count)
 	struct column column = {.c = c,
 				.writes = writes,
 				.gc = wcs_view_gc(c->view, writes->family),
-				.first = c->edit->set_count,
-				.counts = change_counts(c, writes, count)};
+				.first = c->edit->set_count};
 	int rc = 0;
 
 	for (size_t i = 0; i < count; i++)

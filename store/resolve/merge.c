@@ -31,7 +31,6 @@ struct merge {
 	struct change *c;
 	const struct wcs_write *writes;
 	const struct wcs_gc *gc; /* NULL: it hides nothing */
-	bool counts;		 /* newer cells of the store, for the one write */
 	bool looked;		 /* at the store */
 	bool stored;		 /* it has a newest cell */
 	int64_t stored_ts;	 /* its timestamp */
@@ -293,20 +292,14 @@ static int merge_put(struct merge *merge, const struct merge_cell *cell, uint64_
 	struct wcs_slice *part = change_alloc(merge->c->edit, sizeof(*part) + cell->len);
 	const struct wcs_write *write = cell->write;
 	struct wcs_content value = {.parts = part, .part_count = 1, .size = cell->len};
-	uint64_t newer = 0;
-	bool absent = false;
-	int rc = part != NULL ? 0 : -ENOMEM;
 
-	if (rc == 0 && merge->counts)
-		rc = change_newer(merge->c, write->family, write->qualifier, cell->ts, &newer,
-				  &absent);
-	if (rc != 0)
-		return rc;
+	if (part == NULL)
+		return -ENOMEM;
 	*part = (struct wcs_slice){part + 1, cell->len};
 	memcpy(part + 1, cell->value, cell->len);
 	cell->write->hidden =
-		wcs_view_hides(merge->c->view, wcs_view_expiry(merge->gc, rank + newer, cell->ts));
-	return change_put(merge->c, write, cell->ts, &value, absent);
+		wcs_view_hides(merge->c->view, wcs_view_expiry(merge->gc, rank, cell->ts));
+	return change_put(merge->c, write, cell->ts, &value, false);
 }
 
 int merge_write(struct change *c, struct wcs_write *writes, size_t count)
@@ -322,7 +315,6 @@ int merge_write(struct change *c, struct wcs_write *writes, size_t count)
 	merge->c = c;
 	merge->writes = writes;
 	merge->gc = wcs_view_gc(c->view, writes->family);
-	merge->counts = change_counts(c, writes, count);
 	for (size_t i = 0; i < count && rc == 0; i++) {
 		writes[i].hidden =
 			false; /* until the cell is set, by the last write that made it */

@@ -15,7 +15,6 @@ struct move {
 	bool same;	     /* the target column is the source column */
 	struct wcs_slice to; /* the target column */
 	int64_t ts;	     /* of the cell that moves; once it moved, the new one */
-	uint64_t rank;	     /* of the cell once it moved, at least */
 	bool changes;
 };
 
@@ -103,18 +102,11 @@ static int move_cell(struct move *move)
 {
 	const struct wcs_move *asked = move->asked;
 	struct wcs_stored cell = {.ts = 0};
-	uint64_t newer = 0;
-	int rc = 0, met;
+	int rc, met;
 
 	if (move->same && asked->from_ts == asked->to_ts)
 		return move_look(move, asked->from_ts, &cell);
-	/* The cells that will be newer than the moved one. */
-	if (change_has_ranks(&move->c, asked->family))
-		rc = change_newer(&move->c, asked->family, move->to, asked->to_ts, &newer, NULL);
-	if (move->same && asked->from_ts > asked->to_ts && newer > 0)
-		newer--;
-	move->rank += newer;
-	met = rc == 0 ? move_find(move, move->to, asked->to_ts, &cell) : rc;
+	met = move_find(move, move->to, asked->to_ts, &cell);
 	if (met > 0 && cell.ts == asked->to_ts)
 		move->c.freed = cell.size;
 	else if (met > 0)
@@ -241,14 +233,13 @@ int resolve_move(const struct wcs_table *table, const struct wcs_view *view, str
 				     .asked = asked,
 				     .same = stamp ||
 					     wcs_slice_compare(asked->from, asked->to) == 0,
-				     .to = stamp ? asked->from : asked->to,
-				     .rank = 1};
+				     .to = stamp ? asked->from : asked->to};
 		rc = move_try(&move, row);
 	}
 	change_free(&edit);
 	if (rc != 0)
 		return rc == -EAGAIN ? -EBUSY : rc;
 	*ts = move.ts;
-	*hidden = move.changes && wcs_view_hides(view, wcs_view_expiry(gc, move.rank, move.ts));
+	*hidden = move.changes && wcs_view_hides(view, wcs_view_expiry(gc, 1, move.ts));
 	return 0;
 }

@@ -12,7 +12,7 @@
 /* As wcs_rows_mutate, of checked and sealed mutations; the caller has entered the table. room: for
  * the values that an append copies. Sets `hidden` of the writes that were applied: does the view
  * hide the cell that the write made? For its age that is exact. For its rank no more of the column
- * is read than the write needs: a cell behind newer ones may count as shown, but never the reverse.
+ * is read than the write needs: a cell behind newer ones may seem shown, but never the reverse.
  * Of several writes that make one cell at least one is marked. */
 int resolve_rows(const struct wcs_table *table, const struct wcs_view *view,
 		 struct wcs_entry *entries, size_t count, enum room_for room, size_t *applied);

@@ -104,10 +104,8 @@ static void table_free(struct wcs_table *table)
 		table->designs = design->before;
 		free(design);
 	}
-	for (size_t i = 0; i < table->family_count; i++) {
-		hidden_end(table, table->families[i]);
+	for (size_t i = 0; i < table->family_count; i++)
 		family_free(table->families[i]);
-	}
 	free(table->families);
 	wcs_policies_drop(table->policies);
 	pthread_rwlock_destroy(&table->gate);

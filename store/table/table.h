@@ -29,7 +29,6 @@ struct wcs_store {
 	struct heat *heat;	    /* NULL: it counts nothing, see heat_count.h */
 	pthread_mutex_t collecting; /* held around each slice of the engine's collect */
 	int64_t created;
-	_Atomic uint64_t hidden;	       /* cells that were hidden when they were written */
 	_Atomic uint64_t wrong_salt;	       /* see struct wcs_stats */
 	_Atomic uint64_t cells_old;	       /* see struct wcs_stats */
 	_Atomic(struct resolve_edits *) edits; /* see resolve.h */
@@ -43,18 +42,12 @@ struct wcs_store {
 	struct wcs_table *tables[WCS_TABLES_MAX]; /* by name */
 };
 
-/* Cells of a family that its policy hid when they were written. */
-struct hidden {
-	_Atomic uint64_t untold; /* since the last line in the log */
-	_Atomic int64_t told;	 /* when that line was, by the monotonic clock; 0: never */
-};
-
 struct table_family {
 	struct wcs_family family; /* never changes; a change puts another in its place */
 	/* Counts the calls that wrote to it, each after its engine call and before it leaves the
 	 * gate: see table_change.c. */
 	atomic_uint_fast64_t writes;
-	struct hidden hidden;
+	_Atomic int64_t hidden_told; /* the last warning of hidden.c, by clock_ns; 0: none yet */
 };
 
 struct wcs_table {
@@ -113,14 +106,10 @@ int store_check_row(struct wcs_slice row);
 extern _Thread_local uint64_t store_rows_read;
 
 /* ---- hidden.c ---- */
-/* Counts the hidden cells of an applied mutation, or so many of the family. The caller has entered
- * the table. */
-void hidden_count_mutation(struct wcs_table *table, const struct wcs_mutation *mutation);
-void hidden_count(struct wcs_table *table, const char *family, uint64_t cells);
-/* Logs the lines that are due. The caller has entered the table. */
-void hidden_tell(struct wcs_table *table);
-/* Logs the rest, before the family is freed. */
-void hidden_end(const struct wcs_table *table, struct table_family *family);
+/* Warns if the view hides a cell of an applied mutation; that it hides one of the family. The
+ * caller has entered the table. */
+void hidden_tell_mutation(struct wcs_table *table, const struct wcs_mutation *mutation);
+void hidden_tell(struct wcs_table *table, const char *family);
 
 /* ---- room.c: the caller of the last one has entered the table ---- */
 /* A change that takes room: how many quarters of the reserve it leaves. */

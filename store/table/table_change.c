@@ -170,8 +170,6 @@ static int table_change_adopt(struct wcs_table *table, struct table_edit *edit,
 	wcs_policies_drop(table->policies);
 	table->policies = policies;
 	free(table->families);
-	if (gone != NULL)
-		hidden_end(table, gone);
 	family_free(gone);
 	table->families = families;
 	table->family_count = described->family_count;

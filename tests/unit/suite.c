@@ -77,7 +77,6 @@ int suite_try_open(struct suite *suite)
 				      .gc_grace = suite->gc_grace,
 				      .heat = suite->heat,
 				      .heat_in_memory = suite->heat_in_memory,
-				      .hidden_every = suite->hidden_every,
 				      .sync = suite->sync};
 	struct wcs_fault fault = {.text = ""};
 	int rc;

@@ -45,11 +45,10 @@ struct suite {
 	_Atomic int64_t clock;	 /* returned by options.now; -1: the system's clock */
 	int64_t gc_interval;	 /* of the options; 0 unless set before suite_reopen */
 	int64_t gc_grace;
-	bool heat, heat_in_memory; /* of the options, as the next */
+	bool heat, heat_in_memory; /* of the options */
 	bool sync;		   /* of the options, from suite_reopen on */
-	int64_t hidden_every;
-	int warnings;	    /* lines logged as a warning */
-	_Atomic int errors; /* lines logged as an error, and the first of them */
+	int warnings;		   /* lines logged as a warning */
+	_Atomic int errors;	   /* lines logged as an error, and the first of them */
 	char error[512];
 	char log[512]; /* the last line logged */
 };
