@@ -17,12 +17,13 @@ after   Reads and listings in a store from which cells were collected and rows d
 
 bench_beside.py BUILD
 """
-import contextlib, json, os, random, statistics, subprocess, sys, tempfile, threading, time
+import json, os, random, statistics, tempfile, threading, time
+from stores import load, make, mounted, quantile, setting
 
-BUILD = os.path.abspath(sys.argv[1])
-CELLS = int(os.environ.get('BENCH_CELLS', 2000000))
-TURNS = int(os.environ.get('BENCH_TURNS', 10))
-SECONDS = float(os.environ.get('BENCH_SECONDS', 3))
+CELLS = setting('CELLS', 2000000)
+TURNS = setting('TURNS', 10)
+SECONDS = setting('SECONDS', 3.0)
+OPTIONS = '-o', 'gcinterval=1,gcgrace=0'
 DIRECTORY, VERSIONS, CATS, ROUNDS, SETTLE = 100, 4, 20, 15, 0.3
 ROWS = CELLS // (VERSIONS - 1)
 SCHEMA = '{"version":1,"tables":{"t":{"families":{"f":{"gc":"maxversions=1"}}}}}'
@@ -34,35 +35,12 @@ def row_of(i, first=None):
     return f'{first}/{i // DIRECTORY:05d}/{i % DIRECTORY:02d}'
 
 
-def make(place, versions):
-    """A store with so many versions of each row; the newest is the same in all stores."""
-    with open(place + '.schema', 'w') as file:
-        file.write(SCHEMA)
-    subprocess.run([f'{BUILD}/mkfs.rowfs', '--schema', place + '.schema', place], check=True)
-    load(place, (f'{{"key":"{row_of(i).replace("/", "#")}","families":{{"f":{{"lat":['
-                 f'{{"ts":{version},"value":"{i * 31 % 360}.{version:05d}"}}]}}}}}}\n'
-                 for version in range(VERSIONS - versions + 1, VERSIONS + 1) for i in range(ROWS)))
-
-
-def load(place, lines):
-    program = subprocess.Popen([f'{BUILD}/rowfs-load', place], stdin=subprocess.PIPE, text=True,
-                               stdout=subprocess.DEVNULL)
-    program.stdin.write('{"table":"t"}\n')
-    program.stdin.writelines(lines)
-    program.stdin.close()
-    assert program.wait() == 0
-
-
-@contextlib.contextmanager
-def mounted(place):
-    mount = place + '.mount'
-    os.makedirs(mount, exist_ok=True)
-    subprocess.run([f'{BUILD}/rowfs', '-o', 'gcinterval=1,gcgrace=0', place, mount], check=True)
-    try:
-        yield mount
-    finally:
-        while subprocess.run(['fusermount3', '-u', mount]).returncode != 0:
-            time.sleep(0.1)
+def fill(store, versions):
+    """A new store with so many versions of each row; the newest is the same in all stores."""
+    make(store, SCHEMA)
+    load(store, 't', (f'{{"key":"{row_of(i).replace("/", "#")}","families":{{"f":{{"lat":['
+                      f'{{"ts":{version},"value":"{i * 31 % 360}.{version:05d}"}}]}}}}}}\n'
+                      for version in range(VERSIONS - versions + 1, VERSIONS + 1) for i in range(ROWS)))
 
 
 def tell(mount, word):
@@ -110,10 +88,6 @@ def work(mount, ends):
 def work_for(mount, seconds):
     end = time.monotonic() + seconds
     return work(mount, lambda: time.monotonic() > end)
-
-
-def quantile(times, q):
-    return sorted(times)[min(int(q * len(times)), len(times) - 1)]
 
 
 def say(kind, when, times):
@@ -187,17 +161,17 @@ def size(place):
 
 def main():
     with tempfile.TemporaryDirectory(prefix='rowfs-bench.') as place:
-        make(f'{place}/store', VERSIONS)
-        make(f'{place}/never', 1)
-        with mounted(f'{place}/store') as mount:
+        fill(f'{place}/store', VERSIONS)
+        fill(f'{place}/never', 1)
+        with mounted(f'{place}/store', *OPTIONS) as mount:
             beside_collector(mount)
             tell(mount, 'run')
-        load(f'{place}/store', (f'{{"key":"{row_of(i, "m").replace("/", "#")}","families":{{"f":'
-                                f'{{"lat":"53.4174","lon":"6.2709"}}}}}}\n' for i in range(CELLS)))
-        with mounted(f'{place}/store') as mount:
+        load(f'{place}/store', 't', (f'{{"key":"{row_of(i, "m").replace("/", "#")}","families":{{"f":'
+                                     f'{{"lat":"53.4174","lon":"6.2709"}}}}}}\n' for i in range(CELLS)))
+        with mounted(f'{place}/store', *OPTIONS) as mount:
             beside_drop(mount)
             time.sleep(5)  # for the compactions behind it
-        with mounted(f'{place}/store') as mount, mounted(f'{place}/never') as never:
+        with mounted(f'{place}/store', *OPTIONS) as mount, mounted(f'{place}/never', *OPTIONS) as never:
             compare(mount, never)
         print(f'files: {size(f"{place}/store") / 1e6:.2f} MB, '
               f'{size(f"{place}/never") / 1e6:.2f} MB in the store that never had them')

@@ -20,13 +20,13 @@ a `cat`. Here each user has a session of his own, as the server has. With BENCH_
 bench_fair.py BUILD [ATTACK…]   as root, since it acts as three users
 """
 import contextlib, json, os, random, signal, statistics, subprocess, sys, tempfile, time
+from stores import BUILD, load, make, quantile, setting
 
-BUILD = os.path.abspath(sys.argv[1])
-ROWS = int(os.environ.get('BENCH_ROWS', 2000000))
-ROUNDS = int(os.environ.get('BENCH_ROUNDS', 5))
-CALLS = int(os.environ.get('BENCH_CALLS', 300))
-SECONDS = float(os.environ.get('BENCH_SECONDS', 5))
-BUSY = int(os.environ.get('BENCH_BUSY', 0))
+ROWS = setting('ROWS', 2000000)
+ROUNDS = setting('ROUNDS', 5)
+CALLS = setting('CALLS', 300)
+SECONDS = setting('SECONDS', 5.0)
+BUSY = setting('BUSY', 0)
 ALONE = os.environ.get('BENCH_SESSIONS') != 'one'
 PROCESSES, STREAMS, DIRECTORIES, FILES = 40, 36, 50, 100
 ATTACKER, OTHER = 2001, 2002
@@ -35,16 +35,10 @@ SCHEMA = '{"version":1,"tables":{"t":{"families":{"f":{}}},"s":{"families":{"f":
 
 
 def fill(store):
-    with open(store + '.schema', 'w') as file:
-        file.write(SCHEMA)
-    subprocess.run([f'{BUILD}/mkfs.rowfs', '--schema', store + '.schema', store], check=True)
-    load = subprocess.Popen([f'{BUILD}/rowfs-load', store], stdin=subprocess.PIPE, text=True, stdout=subprocess.DEVNULL)
+    make(store, SCHEMA)
     for table, rows, directory in ('t', ROWS, 10000), ('s', DIRECTORIES * FILES, FILES):
-        load.stdin.write(f'{{"table":"{table}"}}\n')
-        load.stdin.writelines(f'{{"key":"{i // directory:03d}#{i % directory:04d}","families":{{"f":{{"q":["{i}"]}}}}}}\n'
-                              for i in range(rows))
-    load.stdin.close()
-    assert load.wait() == 0
+        load(store, table, (f'{{"key":"{i // directory:03d}#{i % directory:04d}","families":{{"f":{{"q":["{i}"]}}}}}}\n'
+                            for i in range(rows)))
 
 
 @contextlib.contextmanager
@@ -216,10 +210,6 @@ def turn(works, users, kinds, mount):
     with beside(works):
         time.sleep(0.5)
         return {name: calls_of(uid, kinds, mount) for name, uid in users.items()}
-
-
-def quantile(times, q):
-    return sorted(times)[min(int(q * len(times)), len(times) - 1)]
 
 
 def say(what, pairs):

@@ -10,29 +10,14 @@ lost, are as many as the requests or commits were.
 
 bench_live.py BUILD
 """
-import contextlib, json, multiprocessing, os, re, statistics, subprocess, sys, tempfile, time
+import json, multiprocessing, os, re, statistics, subprocess, tempfile, time
+from stores import BUILD, make, mounted, setting
 
-BUILD = os.path.abspath(sys.argv[1])
-PEER = os.environ.get('BENCH_PEER')
-SECONDS = float(os.environ.get('BENCH_SECONDS', 3))
-TURNS = int(os.environ.get('BENCH_TURNS', 5))
+PEER = setting('PEER', BUILD)
+SECONDS = setting('SECONDS', 3.0)
+TURNS = setting('TURNS', 5)
 PROCESSES = 2
 SCHEMA = '{"version":1,"tables":{"t":{"families":{"f":{}}}}}'
-
-
-@contextlib.contextmanager
-def mounted(build, place):
-    store, mount = place + '.db', place + '.mount'
-    with open(place + '.schema', 'w') as file:
-        file.write(SCHEMA)
-    subprocess.run([f'{build}/mkfs.rowfs', '--schema', file.name, store], check=True)
-    os.makedirs(mount)
-    subprocess.run([f'{build}/rowfs', '-o', 'autodir', store, mount], check=True)
-    try:
-        yield mount
-    finally:
-        while subprocess.run(['fusermount3', '-u', mount]).returncode != 0:
-            time.sleep(0.1)
 
 
 def look_up(mount, until):
@@ -108,12 +93,14 @@ def compare(what, work, mount, peer, file=None, wanted=None):
           f'{statistics.median(rates):6.0f}/s{lost}', flush=True)
 
 
-with tempfile.TemporaryDirectory() as directory, mounted(BUILD, directory + '/a') as a, \
-        mounted(PEER or BUILD, directory + '/b') as b:
-    for mount in a, b:
-        write(mount, time.time() + 1)
-    for name, work in ('lookups', look_up), ('cells read', read_cells), ('commits', write):
-        compare(name + ', without a reader', work, a, b)
-    compare('lookups, with a reader of trace', look_up, a, b, '.rowfs/trace', '"operation":"lookup".*ENOENT')
-    compare('cells read, with a reader of trace', read_cells, a, b, '.rowfs/trace', '"operation":"open"')
-    compare('commits, with a reader of .changes', write, a, b, 't/.changes', '"key":')
+with tempfile.TemporaryDirectory() as directory:
+    make(directory + '/a', SCHEMA)
+    make(directory + '/b', SCHEMA, PEER)
+    with mounted(directory + '/a', '-o', 'autodir') as a, mounted(directory + '/b', '-o', 'autodir', build=PEER) as b:
+        for mount in a, b:
+            write(mount, time.time() + 1)
+        for name, work in ('lookups', look_up), ('cells read', read_cells), ('commits', write):
+            compare(name + ', without a reader', work, a, b)
+        compare('lookups, with a reader of trace', look_up, a, b, '.rowfs/trace', '"operation":"lookup".*ENOENT')
+        compare('cells read, with a reader of trace', read_cells, a, b, '.rowfs/trace', '"operation":"open"')
+        compare('commits, with a reader of .changes', write, a, b, 't/.changes', '"key":')

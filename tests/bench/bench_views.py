@@ -8,40 +8,20 @@ median of the turns' ratios counts.
 
 bench_views.py BUILD
 """
-import contextlib, os, statistics, subprocess, sys, tempfile, time
+import os, statistics, subprocess, tempfile, time
+from stores import load, make, mounted, setting
 
-BUILD = os.path.abspath(sys.argv[1])
-ROWS = int(os.environ.get('BENCH_ROWS', 1000000))
-TURNS = int(os.environ.get('BENCH_TURNS', 5))
+ROWS = setting('ROWS', 1000000)
+TURNS = setting('TURNS', 5)
 GROUP = 1000  # rows of a prefix
 SCHEMA = '{"version":1,"tables":{"t":{"families":{"a":{},"b":{}}}}}'
 
 
 def fill(store):
     """Keys are three digits of a group of groups, of a group, and of a row."""
-    with open(store + '.schema', 'w') as file:
-        file.write(SCHEMA)
-    subprocess.run([f'{BUILD}/mkfs.rowfs', '--schema', store + '.schema', store], check=True)
-    load = subprocess.Popen([f'{BUILD}/rowfs-load', store], stdin=subprocess.PIPE, text=True,
-                            stdout=subprocess.DEVNULL)
-    load.stdin.write('{"table":"t"}\n')
-    for i in range(ROWS):
-        load.stdin.write(f'{{"key":"{i // GROUP:05d}#{i % GROUP:03d}","families":{{"a":{{"x":"{i % 100}"}},'
-                         f'"b":{{"y":"value{i * 7919 % 1000:03d}"}}}}}}\n')
-    load.stdin.close()
-    assert load.wait() == 0
-
-
-@contextlib.contextmanager
-def mounted(store):
-    mount = store + '.mount'
-    os.makedirs(mount)
-    subprocess.run([f'{BUILD}/rowfs', store, mount], check=True)
-    try:
-        yield mount + '/t'
-    finally:
-        while subprocess.run(['fusermount3', '-u', mount]).returncode != 0:
-            time.sleep(0.1)
+    make(store, SCHEMA)
+    load(store, 't', (f'{{"key":"{i // GROUP:05d}#{i % GROUP:03d}","families":{{"a":{{"x":"{i % 100}"}},'
+                      f'"b":{{"y":"value{i * 7919 % 1000:03d}"}}}}}}\n' for i in range(ROWS)))
 
 
 def read(path):
@@ -133,5 +113,5 @@ def run(table):
 
 with tempfile.TemporaryDirectory() as place:
     fill(place + '/store')
-    with mounted(place + '/store') as mounted_table:
-        run(mounted_table)
+    with mounted(place + '/store') as mount:
+        run(mount + '/t')
