@@ -282,7 +282,7 @@ static int reply_child(void *ctx, enum node_kind kind, struct wcs_slice bytes,
 	if (!inside) {
 		/* Chunk directories in memory follow the chunk's stored children. The first of them
 		 * may sort before these. */
-		if (kind == NODE_CHUNK && memdir_order(bytes, text) > 0)
+		if (kind == NODE_CHUNK && wcs_slice_compare(bytes, text) > 0)
 			return REPLY_END;
 		reply->jump = child_new(NODE_CHUNK, &(struct wcs_list_child){.segment = text});
 		return reply->jump ? REPLY_JUMP : -ENOMEM;

@@ -49,10 +49,7 @@ int lookup_node(struct fs *fs, struct node *dir, const struct spelled *child,
 		key.size = (uint32_t)info->size;
 	}
 	*node = nodes_get(fs->nodes, &key, flags, table);
-	if (*node)
-		return 0;
-	wcs_table_close(table);
-	return -ENOMEM;
+	return *node ? 0 : -ENOMEM;
 }
 
 bool lookup_refuses(fuse_req_t req, fuse_ino_t ino)
@@ -293,7 +290,7 @@ static int lookup_view(struct fs *fs, struct node *dir, const char *name, const 
 			report_remark(fs, dir, name, fault.text);
 		made = view_new(chain);
 		if (made)
-			*node = nodes_get_view(fs->nodes, &key, NODE_F_VIEW, made);
+			*node = nodes_get(fs->nodes, &key, NODE_F_VIEW, made);
 		return *node ? 0 : -ENOMEM;
 	}
 	if (rc == 0) {

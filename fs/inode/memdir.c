@@ -48,18 +48,10 @@ void memdir_path_clear(struct memdir_path *path)
 	*path = (struct memdir_path){0};
 }
 
-int memdir_order(struct wcs_slice a, struct wcs_slice b)
-{
-	size_t shorter = a.len < b.len ? a.len : b.len;
-	int order = shorter ? memcmp(a.data, b.data, shorter) : 0;
-
-	return order != 0 ? order : (a.len > b.len) - (a.len < b.len);
-}
-
 static int path_compare(const struct memdir_path *a, const struct memdir_path *b)
 {
-	return memdir_order((struct wcs_slice){(const char *)a->data, a->len},
-			    (struct wcs_slice){(const char *)b->data, b->len});
+	return wcs_slice_compare((struct wcs_slice){a->data, a->len},
+				 (struct wcs_slice){b->data, b->len});
 }
 
 static bool path_below(const struct memdir_path *path, const struct memdir_path *top)
@@ -197,30 +189,29 @@ void memdirs_remove_family(struct memdirs *dirs, const struct memdir_path *table
 	pthread_rwlock_unlock(&dirs->lock);
 }
 
-bool memdirs_exists(struct memdirs *dirs, const struct memdir_path *path)
+/* Is a path below it, or (itself) the path? */
+static bool has_below(struct memdirs *dirs, const struct memdir_path *path, bool itself)
 {
 	size_t index;
 	bool found;
 
 	pthread_rwlock_rdlock(&dirs->lock);
 	index = lower_bound(dirs, path);
+	if (!itself && path_at(dirs, index, path))
+		index++;
 	found = index < dirs->count && path_below(&dirs->paths[index], path);
 	pthread_rwlock_unlock(&dirs->lock);
 	return found;
 }
 
+bool memdirs_exists(struct memdirs *dirs, const struct memdir_path *path)
+{
+	return has_below(dirs, path, true);
+}
+
 bool memdirs_has_children(struct memdirs *dirs, const struct memdir_path *path)
 {
-	size_t index;
-	bool found;
-
-	pthread_rwlock_rdlock(&dirs->lock);
-	index = lower_bound(dirs, path);
-	if (path_at(dirs, index, path))
-		index++;
-	found = index < dirs->count && path_below(&dirs->paths[index], path);
-	pthread_rwlock_unlock(&dirs->lock);
-	return found;
+	return has_below(dirs, path, false);
 }
 
 /* Decodes the component behind `path` in `found`, if that is a child of that part. */

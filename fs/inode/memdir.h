@@ -37,9 +37,6 @@ struct memdir_path {
 int memdir_path_add(struct memdir_path *path, enum memdir_part part, struct wcs_slice bytes);
 void memdir_path_clear(struct memdir_path *path);
 
-/* The order of components and children, by bytes: <0, 0 or >0, as memcmp. */
-int memdir_order(struct wcs_slice a, struct wcs_slice b);
-
 struct memdirs *memdirs_new(void); /* NULL: no memory */
 void memdirs_free(struct memdirs *dirs);
 size_t memdirs_count(struct memdirs *dirs);

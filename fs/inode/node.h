@@ -73,6 +73,7 @@ struct node {
 	_Atomic uint64_t alias;	      /* `plain` of the name that a rename gave to the kernel's
 				       * dentry, if that name has another node; 0: none */
 	union {
+		void *owned;		 /* the next two, for any kind */
 		struct wcs_table *table; /* NODE_TABLE: owned */
 		struct view *view;	 /* NODE_VIEWED: owned */
 		struct writer *writer;	 /* with NODE_F_WRITER: owned */
@@ -154,15 +155,9 @@ struct node *nodes_root(struct nodes *nodes);
 /* How many nodes there are beside the root. */
 size_t nodes_count(struct nodes *nodes);
 
-/* The node of that key, made if there is none, with one more reference. NULL: no memory. A new
- * NODE_TABLE owns the table; with a node that is there the table is closed. */
-struct node *nodes_get(struct nodes *nodes, const struct node_key *key, uint8_t flags,
-		       struct wcs_table *table);
-
-/* The same of a NODE_VIEWED; a new node owns the view, which is freed if there is a node. */
-struct view;
-struct node *nodes_get_view(struct nodes *nodes, const struct node_key *key, uint8_t flags,
-			    struct view *view);
+/* The node of that key, made if there is none, with one more reference. NULL: no memory. Takes over
+ * the table of a NODE_TABLE or the view of a NODE_VIEWED, and frees it unless the node is new. */
+struct node *nodes_get(struct nodes *nodes, const struct node_key *key, uint8_t flags, void *owned);
 
 /* The node of a control file with that text, for a lookup by that thread (0: unknown) with that
  * number (loop_request). NULL: no memory. A node of the file with another text takes this one if it

@@ -96,13 +96,19 @@ static pthread_mutex_t *parent_lock(struct nodes *nodes, const struct node *pare
 	return &nodes->parents[((uintptr_t)parent >> 6) % SHARDS];
 }
 
+/* Frees what a node of that kind owns; NULL is nothing. */
+static void owned_free(enum node_kind kind, void *owned)
+{
+	if (kind == NODE_TABLE)
+		wcs_table_close(owned);
+	if (kind == NODE_VIEWED)
+		view_free(owned);
+}
+
 /* Frees a node with all that it owns but the reference to its parent. */
 static void node_free(const struct nodes *nodes, struct node *node)
 {
-	if (node->kind == NODE_TABLE)
-		wcs_table_close(node->table);
-	if (node->kind == NODE_VIEWED)
-		view_free(node->view);
+	owned_free(node->kind, node->owned);
 	if (node->flags & NODE_F_WRITER)
 		nodes->free_writer(node->writer);
 	free(node);
@@ -291,8 +297,7 @@ static struct node_key with_layout(const struct node_key *key)
 	return own;
 }
 
-struct node *nodes_get(struct nodes *nodes, const struct node_key *key, uint8_t flags,
-		       struct wcs_table *table)
+struct node *nodes_get(struct nodes *nodes, const struct node_key *key, uint8_t flags, void *owned)
 {
 	const struct node_key own = with_layout(key);
 	uint64_t hash;
@@ -301,32 +306,15 @@ struct node *nodes_get(struct nodes *nodes, const struct node_key *key, uint8_t 
 
 	if (node) {
 		node_state_clear(node, NODE_S_UNLINKED);
-		wcs_table_close(table);
 	} else {
 		node = shard_add(nodes, shard, hash, &own, flags);
-		if (node)
-			node->table = table;
-	}
-	pthread_mutex_unlock(&shard->lock);
-	return node;
-}
-
-struct node *nodes_get_view(struct nodes *nodes, const struct node_key *key, uint8_t flags,
-			    struct view *view)
-{
-	uint64_t hash;
-	struct shard *shard = shard_lock(nodes, key, &hash);
-	struct node *node = shard_find(shard, hash, key);
-
-	if (!node) {
-		node = shard_add(nodes, shard, hash, key, flags);
 		if (node) {
-			node->view = view;
-			view = NULL;
+			node->owned = owned;
+			owned = NULL;
 		}
 	}
 	pthread_mutex_unlock(&shard->lock);
-	view_free(view);
+	owned_free(key->kind, owned);
 	return node;
 }
 

@@ -154,7 +154,7 @@ static int memory_give(struct walk *walk, const struct wcs_slice *limit)
 		if (limit)
 			order = walk->below && is_between(walk, *limit, walk->memory)
 					? -1
-					: memdir_order(walk->memory, *limit);
+					: wcs_slice_compare(walk->memory, *limit);
 		if (order > 0)
 			break;
 		if (limit && is_between(walk, walk->memory, *limit))
@@ -238,8 +238,9 @@ static int walk_families(struct walk *walk, const struct wcs_slice *after)
 	if (rc == 0)
 		rc = memory_start(walk, MEMDIR_FAMILY, after);
 	while (rc == 0 && scan && (rc = wcs_scan_next(scan, &cell)) > 0)
-		rc = !after || memdir_order(cell.family, *after) > 0 ? give(walk, cell.family, NULL)
-								     : 0;
+		rc = !after || wcs_slice_compare(cell.family, *after) > 0
+			     ? give(walk, cell.family, NULL)
+			     : 0;
 	wcs_scan_close(scan);
 	return memory_end(walk, rc);
 }
@@ -355,7 +356,7 @@ static int walk_fixed(struct walk *walk, const struct wcs_slice *after)
 	for (size_t i = 0; rc == 0 && spell_fixed(walk->pos->kind, i, &kind, &name); i++) {
 		struct wcs_slice child = {name, strlen(name)};
 
-		if ((!after || memdir_order(child, *after) > 0) &&
+		if ((!after || wcs_slice_compare(child, *after) > 0) &&
 		    (kind != NODE_KEYVIS || walk->fs->options.keyvis))
 			rc = walk->each(walk->ctx, kind, child, NULL);
 	}

@@ -226,9 +226,9 @@ static int memory_below(struct fs *fs, const struct pos *pos, struct wcs_slice t
 	return rc;
 }
 
-/* The first stored child. -ENOENT: none. */
-static int find_first(struct fs *fs, struct node *base, struct wcs_slice text,
-		      const struct pos *pos, struct child **first)
+/* As chunk_stored, of a base at that position. */
+static int stored(struct fs *fs, struct node *base, struct wcs_slice text, const struct pos *pos,
+		  struct child **first)
 {
 	struct children_scan scan = {.entered = pos->view != NULL, .chain = pos->chain};
 	struct search search = {.pos = pos, .text = text};
@@ -244,21 +244,11 @@ static int find_first(struct fs *fs, struct node *base, struct wcs_slice text,
 		}
 	}
 	free(after);
-	if (rc == SEARCH_FOUND)
-		*first = search.found;
-	return rc == SEARCH_FOUND ? 0 : rc < 0 ? rc : -ENOENT;
-}
-
-static int stored(struct fs *fs, struct node *base, struct wcs_slice text, const struct pos *pos,
-		  struct child **first)
-{
-	struct child *found = NULL;
-	int rc = find_first(fs, base, text, pos, &found);
-
 	if (first)
-		*first = found;
+		*first = search.found;
 	else
-		free(found);
+		free(search.found);
+	rc = rc == SEARCH_FOUND ? 0 : rc < 0 ? rc : -ENOENT;
 	return rc == -ENOENT && !pos->view ? memory_below(fs, pos, text) : rc;
 }
 
@@ -282,8 +272,6 @@ int chunk_first(struct fs *fs, struct node *base, const struct pos *shown, struc
 	rc = stored(fs, base, text, &pos, first);
 	if (rc != -ENOENT || pos.view)
 		return rc;
-	rc = pos_of(base, &pos);
-	if (rc == 0)
-		rc = pos_descend(&pos, NODE_CHUNK, text);
+	rc = pos_descend(&pos, NODE_CHUNK, text);
 	return rc == 0 ? pos_exists(fs, &pos) : rc;
 }
