@@ -25,7 +25,7 @@ struct drained {
 	union heat_counts *counts;
 	struct heat_sample *samples; /* ascending */
 	size_t sample_count;
-	struct heat_entry *entries; /* of all summaries; one for each key */
+	struct heat_entry *entries; /* of all summaries */
 	size_t entry_count;
 	uint64_t ops;
 	bool complete; /* each operation has its sample */
@@ -38,29 +38,30 @@ static void drained_free(struct drained *drained)
 	free(drained->entries);
 }
 
-/* Adds the entry's counts to those of the same key. */
-static void drained_merge(struct drained *drained, const struct heat_entry *entry)
+static struct wcs_slice sample_key(const struct heat_sample *sample)
 {
-	const struct wcs_slice key = {entry->key, entry->len};
+	return (struct wcs_slice){sample->key, sample->len};
+}
 
-	for (size_t i = 0; i < drained->entry_count; i++)
-		if (heat_entry_is(&drained->entries[i], entry->table, key)) {
-			heat_counts_add(&drained->entries[i].counts, &entry->counts);
-			drained->entries[i].offers += entry->offers;
-			return;
-		}
-	memcpy(&drained->entries[drained->entry_count++], entry,
-	       offsetof(struct heat_entry, key) + entry->len);
+static struct wcs_slice entry_key(const struct heat_entry *entry)
+{
+	return (struct wcs_slice){entry->key, entry->len};
 }
 
 static int sample_compare(const void *a, const void *b)
 {
 	const struct heat_sample *x = a, *y = b;
+	int order = (x->table > y->table) - (x->table < y->table);
 
-	if (x->table != y->table)
-		return x->table < y->table ? -1 : 1;
-	return wcs_slice_compare((struct wcs_slice){x->key, x->len},
-				 (struct wcs_slice){y->key, y->len});
+	return order != 0 ? order : wcs_slice_compare(sample_key(x), sample_key(y));
+}
+
+static int entry_compare(const void *a, const void *b)
+{
+	const struct heat_entry *x = a, *y = b;
+	int order = (x->table > y->table) - (x->table < y->table);
+
+	return order != 0 ? order : wcs_slice_compare(entry_key(x), entry_key(y));
 }
 
 /* Takes all counts of a shard. */
@@ -77,9 +78,13 @@ static void drained_take(struct drained *drained, struct heat_shard *shard)
 	drained->sample_count += shard->sample_count;
 	shard->sample_count = 0;
 	shard->seen = 0;
-	for (size_t i = 0; i < HEAT_HOT; i++)
+	for (size_t i = 0; i < HEAT_HOT; i++) {
+		const struct heat_entry *entry = &shard->summary.entries[i];
+
 		if (shard->summary.hashes[i] != 0)
-			drained_merge(drained, &shard->summary.entries[i]);
+			memcpy(&drained->entries[drained->entry_count++], entry,
+			       offsetof(struct heat_entry, key) + entry->len);
+	}
 	memset(&shard->summary, 0, offsetof(struct heat_summary, entries));
 	pthread_mutex_unlock(&shard->lock);
 }
@@ -97,6 +102,7 @@ static int drained_init(struct drained *drained, struct heat *heat)
 		drained_take(drained, &heat->shards[i]);
 	drained->complete = drained->sample_count >= drained->ops;
 	qsort(drained->samples, drained->sample_count, sizeof(*drained->samples), sample_compare);
+	qsort(drained->entries, drained->entry_count, sizeof(*drained->entries), entry_compare);
 	return 0;
 }
 
@@ -113,11 +119,6 @@ static struct wcs_slice fold_bound(struct wcs_slice a, struct wcs_slice b, unsig
 	while (len < b.len && y[len] != delimiter)
 		len++;
 	return (struct wcs_slice){b.data, len};
-}
-
-static struct wcs_slice sample_key(const struct heat_sample *sample)
-{
-	return (struct wcs_slice){sample->key, sample->len};
 }
 
 /* The samples of a range, of which there are some. */
@@ -236,16 +237,6 @@ static void fold_split(union heat_counts *all, const union heat_counts *row, uni
 	}
 }
 
-static int entry_compare(const void *a, const void *b)
-{
-	const struct heat_entry *x = a, *y = b;
-
-	if (x->table != y->table)
-		return x->table < y->table ? -1 : 1;
-	return wcs_slice_compare((struct wcs_slice){x->key, x->len},
-				 (struct wcs_slice){y->key, y->len});
-}
-
 /* Removes the samples of the hot row: those left divide the rest of its range. */
 static void fold_unsample(struct drained *drained, const struct heat_entry *entry)
 {
@@ -275,14 +266,18 @@ static bool fold_is_hot(const struct heat_entry *entry, uint64_t all)
 /* Records each hot row as a span of its own. */
 static int fold_hot(struct drained *drained, struct heat_record *record)
 {
-	qsort(drained->entries, drained->entry_count, sizeof(*drained->entries), entry_compare);
 	for (size_t i = 0; i < drained->entry_count; i++) {
-		const struct heat_entry *entry = &drained->entries[i];
-		const struct wcs_slice key = {entry->key, entry->len};
+		struct heat_entry *entry = &drained->entries[i];
+		const struct wcs_slice key = entry_key(entry);
 		const struct heat_part *part = heat_axis_part(drained->axis, entry->table);
 		struct heat_span span = {.counts = {.reads = 0}};
 		struct heat_spans *spans;
 
+		while (i + 1 < drained->entry_count &&
+		       entry_compare(entry, &drained->entries[i + 1]) == 0) {
+			heat_counts_add(&entry->counts, &drained->entries[++i].counts);
+			entry->offers += drained->entries[i].offers;
+		}
 		if (part == NULL || !fold_is_hot(entry, drained->ops))
 			continue;
 		spans = heat_record_table(record, entry->table, part->delimiter);

@@ -126,8 +126,6 @@ struct heat_summary {
 	uint64_t ops[HEAT_HOT];	   /* operations, at least as many as there were */
 	struct heat_entry entries[HEAT_HOT];
 };
-/* Is it the entry of that key? */
-bool heat_entry_is(const struct heat_entry *entry, uint32_t table, struct wcs_slice key);
 void heat_summary_offer(struct heat_summary *summary, uint32_t table, struct wcs_slice key,
 			const union heat_counts *counts);
 

@@ -13,12 +13,6 @@
 
 #include <string.h>
 
-bool heat_entry_is(const struct heat_entry *entry, uint32_t table, struct wcs_slice key)
-{
-	return entry->table == table && entry->len == key.len &&
-	       memcmp(entry->key, key.data, key.len) == 0;
-}
-
 void heat_summary_offer(struct heat_summary *summary, uint32_t table, struct wcs_slice key,
 			const union heat_counts *counts)
 {
@@ -27,10 +21,12 @@ void heat_summary_offer(struct heat_summary *summary, uint32_t table, struct wcs
 	size_t least = 0;
 
 	for (size_t i = 0; i < HEAT_HOT; i++) {
-		if (summary->hashes[i] == hash && heat_entry_is(&summary->entries[i], table, key)) {
+		entry = &summary->entries[i];
+		if (summary->hashes[i] == hash && entry->table == table && entry->len == key.len &&
+		    memcmp(entry->key, key.data, key.len) == 0) {
 			summary->ops[i] += heat_counts_ops(counts);
-			heat_counts_add(&summary->entries[i].counts, counts);
-			summary->entries[i].offers++;
+			heat_counts_add(&entry->counts, counts);
+			entry->offers++;
 			return;
 		}
 		if (summary->ops[i] < summary->ops[least])
