@@ -103,17 +103,16 @@ static int html_data(const struct keyvis_picture *picture, FILE *to)
 			JSON_EMBED | ESCAPE_HTML);
 	keyvis_list_free(labels, rows);
 	fputs(",\n\"scan\":", to);
-	rc = rc == 0 ? keyvis_put_document(picture, KEYVIS_JSON, to) : rc;
+	rc = rc == 0 ? keyvis_put_document(picture, to) : rc;
 	fputc('}', to);
 	return rc;
 }
 
-int keyvis_put_html(const struct keyvis_picture *picture, enum keyvis_format format, FILE *to)
+int keyvis_put_html(const struct keyvis_picture *picture, FILE *to)
 {
 	const char *at = html_page, *mark;
 	int rc = 0;
 
-	(void)format;
 	while ((mark = strchr(at, '@')) != NULL) {
 		fwrite(at, (size_t)(mark - at), 1, to);
 		if (strncmp(mark, "@STYLE@", 7) == 0)

@@ -135,12 +135,11 @@ static json_t *json_diagnosis(const void *ctx, size_t at)
 		json_message(picture->words->name), "metricSpecific", found);
 }
 
-int keyvis_put_document(const struct keyvis_picture *picture, enum keyvis_format format, FILE *to)
+int keyvis_put_document(const struct keyvis_picture *picture, FILE *to)
 {
 	const char delimiter[] = {(char)picture->table->delimiter, '\0'};
 	int rc;
 
-	(void)format;
 	fputc('{', to);
 	rc = escape_json_put(
 		to,

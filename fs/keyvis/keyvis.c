@@ -8,7 +8,7 @@
 /* The formats, and the most rows and columns that each shows; 0: all. */
 static const struct {
 	const char *name;
-	int (*print)(const struct keyvis_picture *picture, enum keyvis_format format, FILE *to);
+	int (*print)(const struct keyvis_picture *picture, FILE *to);
 	size_t rows, columns;
 } keyvis_formats[KEYVIS_FORMATS] = {
 	[KEYVIS_TXT] = {"txt", keyvis_put_text, 40, 60},
@@ -56,7 +56,8 @@ int keyvis_print(const struct keyvis_table *table, const struct wcs_heat_map *fu
 
 	if (rc)
 		return rc;
-	rc = keyvis_formats[format].print(&picture, format, to);
+	picture.format = format;
+	rc = keyvis_formats[format].print(&picture, to);
 	keyvis_picture_free(&picture);
 	return rc;
 }

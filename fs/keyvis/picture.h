@@ -120,6 +120,7 @@ struct keyvis_hot {
 #define KEYVIS_HOT_MAX 8u
 
 struct keyvis_picture {
+	enum keyvis_format format;
 	const struct keyvis_table *table;
 	const struct wcs_heat_map *map;
 	const struct keyvis_words *words;
@@ -155,10 +156,10 @@ extern const struct keyvis_words keyvis_words[WCS_HEAT_METRICS];
 extern const char keyvis_note[];
 
 /* ---- The formats: text.c, tsv.c, json.c, svg.c, html.c. -ENOMEM ---------------------------- */
-int keyvis_put_text(const struct keyvis_picture *picture, enum keyvis_format format, FILE *to);
-int keyvis_put_tsv(const struct keyvis_picture *picture, enum keyvis_format format, FILE *to);
-int keyvis_put_document(const struct keyvis_picture *picture, enum keyvis_format format, FILE *to);
-int keyvis_put_svg(const struct keyvis_picture *picture, enum keyvis_format format, FILE *to);
-int keyvis_put_html(const struct keyvis_picture *picture, enum keyvis_format format, FILE *to);
+int keyvis_put_text(const struct keyvis_picture *picture, FILE *to);
+int keyvis_put_tsv(const struct keyvis_picture *picture, FILE *to);
+int keyvis_put_document(const struct keyvis_picture *picture, FILE *to);
+int keyvis_put_svg(const struct keyvis_picture *picture, FILE *to);
+int keyvis_put_html(const struct keyvis_picture *picture, FILE *to);
 
 #endif

@@ -312,14 +312,13 @@ static size_t svg_words(const struct svg *svg, bool print, size_t y)
 	return y;
 }
 
-int keyvis_put_svg(const struct keyvis_picture *picture, enum keyvis_format format, FILE *to)
+int keyvis_put_svg(const struct keyvis_picture *picture, FILE *to)
 {
 	size_t rows = picture->map->rows, columns = picture->columns, below = 117;
 	bool empty = columns == 0 || picture->map->largest == 0;
 	struct svg svg = {.picture = picture, .to = to, .cell_h = 1, .cell_w = 1};
 	int rc = 0;
 
-	(void)format;
 	if (!empty) {
 		svg.cell_h = rows < SVG_MAP_H ? SVG_MAP_H / rows : 1;
 		svg.cell_w = columns < SVG_MAP_W ? SVG_MAP_W / columns : 1;

@@ -66,8 +66,9 @@ static void text_wrap(FILE *to, const char *text, size_t indent)
 }
 
 /* "     0 .1+ :5+ …": each level with its smallest value. */
-static void text_legend(const struct keyvis_picture *picture, enum keyvis_format format, FILE *to)
+static void text_legend(const struct keyvis_picture *picture, FILE *to)
 {
+	enum keyvis_format format = picture->format;
 	unsigned int levels = text_levels(format);
 	uint64_t start;
 	char number[8];
@@ -90,8 +91,8 @@ static void text_legend(const struct keyvis_picture *picture, enum keyvis_format
 	fputs(" or more\n", to);
 }
 
-static void text_row(const struct keyvis_picture *picture, enum keyvis_format format, size_t range,
-		     const char *label, size_t cell, FILE *to)
+static void text_row(const struct keyvis_picture *picture, size_t range, const char *label,
+		     size_t cell, FILE *to)
 {
 	const struct wcs_heat_map *map = picture->map;
 	double share = map->metric != WCS_HEAT_LATENCY && map->total > 0
@@ -102,26 +103,25 @@ static void text_row(const struct keyvis_picture *picture, enum keyvis_format fo
 	fprintf(to, "%s%*s|", label, (int)(TEXT_LABEL - keyvis_width(label)), "");
 	for (size_t c = 0; c < text_columns(picture); c++) {
 		unsigned int level = keyvis_level(&picture->scale, keyvis_value(picture, range, c),
-						  text_levels(format));
+						  text_levels(picture->format));
 
-		text_cells(to, format, level, before, cell);
+		text_cells(to, picture->format, level, before, cell);
 		before = (int)level;
 	}
-	text_end(to, format);
+	text_end(to, picture->format);
 	fputc('|', to);
 	if (share >= 4.5)
 		fprintf(to, " %.0f %%", share);
 	fputc('\n', to);
 }
 
-static int text_rows(const struct keyvis_picture *picture, enum keyvis_format format, size_t cell,
-		     FILE *to)
+static int text_rows(const struct keyvis_picture *picture, size_t cell, FILE *to)
 {
 	size_t rows = picture->map->rows;
 	char **labels = keyvis_labels(picture->table, picture->map, TEXT_LABEL);
 
 	for (size_t r = 0; r < rows && labels; r++)
-		text_row(picture, format, r, labels[r], cell, to);
+		text_row(picture, r, labels[r], cell, to);
 	keyvis_list_free(labels, rows);
 	return labels ? 0 : -ENOMEM;
 }
@@ -168,7 +168,7 @@ static int text_hot(const struct keyvis_picture *picture, FILE *to)
 	return 0;
 }
 
-int keyvis_put_text(const struct keyvis_picture *picture, enum keyvis_format format, FILE *to)
+int keyvis_put_text(const struct keyvis_picture *picture, FILE *to)
 {
 	size_t cell = picture->columns > 0 ? TEXT_CELLS / text_columns(picture) : 1;
 	bool empty = picture->columns == 0 || picture->map->largest == 0;
@@ -180,11 +180,11 @@ int keyvis_put_text(const struct keyvis_picture *picture, enum keyvis_format for
 	text_wrap(to, picture->words->what, 0);
 	if (!empty) {
 		text_wrap(to, keyvis_note, 0);
-		text_legend(picture, format, to);
+		text_legend(picture, to);
 	}
 	fputc('\n', to);
 	if (!empty) {
-		rc = text_rows(picture, format, cell, to);
+		rc = text_rows(picture, cell, to);
 		text_axis(picture, cell, to);
 		fputc('\n', to);
 	}

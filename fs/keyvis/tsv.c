@@ -27,12 +27,11 @@ static void tsv_head(const struct keyvis_picture *picture, FILE *to)
 	fputc('\n', to);
 }
 
-int keyvis_put_tsv(const struct keyvis_picture *picture, enum keyvis_format format, FILE *to)
+int keyvis_put_tsv(const struct keyvis_picture *picture, FILE *to)
 {
 	const struct wcs_heat_map *map = picture->map;
 	int rc = 0;
 
-	(void)format;
 	tsv_head(picture, to);
 	for (size_t r = 0; r < map->rows && rc == 0; r++) {
 		const struct wcs_heat_range *range = &map->ranges[r];
