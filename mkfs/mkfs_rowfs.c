@@ -69,16 +69,9 @@ static int mkfs_create(const char *path, const char *schema_path, bool force)
 	const struct wcs_confine confine = {mkfs_confine, NULL};
 	struct wcs_schema *schema = NULL;
 	struct wcs_fault fault = {0};
-	int exit_code = PROGRAM_OK;
+	int exit_code = schema_path ? program_schema(&program, schema_path, &schema) : PROGRAM_OK;
 	sigset_t signals, before;
 
-	if (schema_path && program_read_schema(schema_path, &schema, &fault)) {
-		if (fault.line > 0)
-			exit_code = program_fail(&program, "%s:%d: %s", schema_path, fault.line,
-						 fault.text);
-		else
-			exit_code = program_fail(&program, "%s: %s", schema_path, fault.text);
-	}
 	if (exit_code == PROGRAM_OK && force)
 		exit_code = program_release(&program, path);
 	if (exit_code == PROGRAM_OK)

@@ -79,11 +79,11 @@ static int advise_fail(const struct advise *advise, uint64_t line, uint64_t colu
 static int advise_table(struct advise *advise, const char *name)
 {
 	struct wcs_table_schema table = {.delimiter = WCS_DELIMITER_DEFAULT};
-	const struct wcs_schema *schema = advise->schema;
+	const struct wcs_table_schema *named =
+		advise->schema ? wcs_schema_table(advise->schema, name) : NULL;
 
-	for (size_t i = 0; schema && i < schema->table_count; i++)
-		if (strcmp(schema->tables[i].name, name) == 0)
-			table = schema->tables[i];
+	if (named)
+		table = *named;
 	snprintf(table.name, sizeof(table.name), "%s", name);
 	if (wcs_advice_table_end(advise->advice))
 		return program_fail(&program, "no memory");
@@ -386,7 +386,6 @@ int main(int argc, char **argv)
 						 {"tsv", .text = &tsv},
 						 CSV_OPTIONS(advise.csv),
 						 {NULL}};
-	struct wcs_fault fault;
 	int exit_code = program_options(&program, argc, argv, options);
 
 	if (exit_code >= 0)
@@ -396,9 +395,8 @@ int main(int argc, char **argv)
 	advise.csv.separator = csv ? ',' : tsv ? '\t' : 0;
 	advise.table = csv ? csv : tsv ? tsv : advise.table;
 	exit_code = advise_arguments(&advise, argv + optind, argc - optind);
-	if (exit_code == PROGRAM_OK && schema &&
-	    program_read_schema(schema, &advise.schema, &fault))
-		exit_code = program_fail(&program, "%s: %s", schema, fault.text);
+	if (exit_code == PROGRAM_OK && schema)
+		exit_code = program_schema(&program, schema, &advise.schema);
 	advise.options.to = stdout;
 	advise.options.table = advise.table;
 	if (exit_code == PROGRAM_OK && wcs_advice_new(&advise.options, &advise.advice))

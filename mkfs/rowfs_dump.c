@@ -138,11 +138,8 @@ static int dump_rows(struct dump *dump)
 				      dump->prefix_text, dump->views);
 	dump->rows->views = dump->views;
 	if (dump->table) {
-		while (count > 0 && strcmp(tables->name, dump->table) != 0) {
-			tables++;
-			count--;
-		}
-		if (count == 0)
+		tables = wcs_schema_table(dump->rows->schema, dump->table);
+		if (!tables)
 			return program_fail(&program, "table %s: there is none of that name",
 					    dump->table);
 		count = 1;

@@ -45,17 +45,18 @@ struct path {
 /* Describes a table: as the schema does, or a plain one. */
 static int path_table(const struct path *path, const char *name, struct wcs_table_schema *table)
 {
+	const struct wcs_table_schema *named;
+
 	if (!wcs_table_name_valid(name))
 		return program_fail(&program, "%s: not a table's name", name);
 	*table = (struct wcs_table_schema){.delimiter = WCS_DELIMITER_DEFAULT};
 	if (!path->schema)
 		return PROGRAM_OK;
-	for (size_t i = 0; i < path->schema->table_count; i++)
-		if (strcmp(path->schema->tables[i].name, name) == 0) {
-			*table = path->schema->tables[i];
-			return PROGRAM_OK;
-		}
-	return program_fail(&program, "table %s: there is none of that name", name);
+	named = wcs_schema_table(path->schema, name);
+	if (!named)
+		return program_fail(&program, "table %s: there is none of that name", name);
+	*table = *named;
+	return PROGRAM_OK;
 }
 
 /* The stored key as text; the caller frees it, NULL: no memory. */
@@ -127,11 +128,8 @@ static int path_run(struct path *path, const char *file, const char *store, char
 {
 	struct wcs_schema *schema = NULL;
 	struct rows *rows = NULL;
-	struct wcs_fault fault;
-	int exit_code = PROGRAM_OK;
+	int exit_code = file ? program_schema(&program, file, &schema) : PROGRAM_OK;
 
-	if (file && program_read_schema(file, &schema, &fault))
-		return program_fail(&program, "%s: %s", file, fault.text);
 	if (store)
 		exit_code = rows_open(&program, store, &rows);
 	path->schema = rows ? rows->schema : schema;

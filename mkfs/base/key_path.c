@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "lib/clock.h"
 #include "lib/names.h"
 #include "store/keys/keys.h"
 
@@ -42,15 +42,12 @@ int key_parse(const struct program *program, const char *text, const struct wcs_
 	const struct wcs_keys plain = wcs_keys_plain(table->delimiter);
 	struct wcs_fault fault = {0};
 	unsigned char *bytes = malloc(WCS_ROW_KEY_MAX);
-	struct wcs_keys_any any = {0};
-	struct timespec now;
+	struct wcs_keys_any any = {.now = clock_now()};
 	size_t len;
 	int rc;
 
 	if (!bytes)
 		return program_fail(program, "no memory");
-	clock_gettime(CLOCK_REALTIME, &now);
-	any.now = now.tv_sec * INT64_C(1000000) + now.tv_nsec / 1000;
 	rc = wcs_keys_parse(table->keys ? table->keys : &plain, 0,
 			    (struct wcs_slice){text, strlen(text)}, &any, bytes, &len, &fault);
 	if (rc || len == 0 || len > wcs_keys_row_max(table->keys)) {

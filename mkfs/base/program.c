@@ -203,6 +203,16 @@ int program_read_schema(const char *path, struct wcs_schema **schema, struct wcs
 	return rc;
 }
 
+int program_schema(const struct program *program, const char *path, struct wcs_schema **schema)
+{
+	struct wcs_fault fault;
+
+	if (!program_read_schema(path, schema, &fault))
+		return PROGRAM_OK;
+	return fault.line > 0 ? program_fail(program, "%s:%d: %s", path, fault.line, fault.text)
+			      : program_fail(program, "%s: %s", path, fault.text);
+}
+
 const char program_foreign[] =
 	"it belongs to another user, whose links could lead out of it, and the "
 	"kernel has no Landlock; --foreign uses it all the same";

@@ -74,6 +74,8 @@ void program_progress_end(void);
 /* Reads a schema of JSON from a file, and completes it. The caller frees it. A failure sets
  * fault->text, and the line if it is known. */
 int program_read_schema(const char *path, struct wcs_schema **schema, struct wcs_fault *fault);
+/* Does so and prints the failure. Returns the exit code. */
+int program_schema(const struct program *program, const char *path, struct wcs_schema **schema);
 
 /* Gives open delimiters of a schema of JSON the default one, and key designs those of their tables.
  */

@@ -64,6 +64,14 @@ bool wcs_delimiter_valid(unsigned char delimiter)
 	       delimiter != '.';
 }
 
+struct wcs_table_schema *wcs_schema_table(const struct wcs_schema *schema, const char *name)
+{
+	for (size_t i = 0; i < schema->table_count; i++)
+		if (strcmp(schema->tables[i].name, name) == 0)
+			return &schema->tables[i];
+	return NULL;
+}
+
 const struct wcs_family *wcs_schema_family(const struct wcs_table_schema *table, const void *name,
 					   size_t len)
 {

@@ -34,6 +34,8 @@ fail_with "a family of lines of JSON" 2 'go with --csv or --tsv' "$advise" --fam
 fail_with "a table's name that is none" 1 '^rowfs-advise: a/b: not a table' "$advise" --table a/b -
 fail_with "a file that is missing" 1 '^rowfs-advise: none: No such file' "$advise" none
 fail_with "a schema that is missing" 1 '^rowfs-advise: none: No such file' "$advise" --schema none -
+printf '{"version":1,\n"tables":{"t":{"x":1}}}' >wrong
+fail_with "a schema that is none" 1 '^rowfs-advise: wrong:2: tables.t.x: ' "$advise" --schema wrong -
 mkdir empty
 fail_with "all rows of a file" 2 '^rowfs-advise: --whole goes with a STORE' "$advise" --whole - </dev/null
 make_store used.db '{"tables":{"a":{"families":{"f":{}}},"b":{"families":{"f":{}}}}}'

@@ -26,7 +26,7 @@ fail_with "a full disk" 1 '^rowfs-path: standard output: No space' bash -c "'$pa
 fail_with "a schema that is missing" 1 '^rowfs-path: none: No such file' "$path" --schema none t a
 fail_with "a store that is missing" 1 '^rowfs-path: none: No such file' "$path" --store none t a
 echo '{"tables":{"t":{"x":1}}}' >wrong
-fail_with "a schema that is none" 1 '^rowfs-path: wrong: tables.t.x: ' "$path" --schema wrong t a
+fail_with "a schema that is none" 1 '^rowfs-path: wrong:1: tables.t.x: ' "$path" --schema wrong t a
 
 # ---- Plain tables ----------------------------------------------------------------------------
 
