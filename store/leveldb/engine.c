@@ -43,7 +43,7 @@ static const struct wcs_local engine_local = {
 	.text = ldb_stats_text,
 	.collect = ldb_collect_slice,
 	.busy = ldb_commit_busy,
-	.shrink = ldb_queue_store,
+	.shrink = ldb_space_full,
 	.note_put = ldb_note_put,
 	.note_get = ldb_note_get,
 };
@@ -151,7 +151,6 @@ void ldb_engine_close_raw(struct ldb *db)
 	pthread_mutex_destroy(&db->ids_lock);
 	pthread_mutex_destroy(&db->admin_lock);
 	ldb_space_stop(db);
-	ldb_queue_free(db);
 	pthread_mutex_destroy(&db->manual_lock);
 	pthread_cond_destroy(&db->unbounded);
 	ldb_sync_clear(&db->sync);
@@ -264,8 +263,6 @@ static int engine_start(struct ldb *db)
 		ldb_manual_flush(db);
 	rc = ldb_space_start(db);
 	if (!rc)
-		rc = ldb_queue_start(db);
-	if (!rc)
 		rc = ldb_compact_start(db);
 	if (rc)
 		return rc;
@@ -323,9 +320,9 @@ void ldb_engine_close(void *engine)
 {
 	struct ldb *db = engine;
 
-	ldb_queue_cancel(db);
+	ldb_compact_cancel(db);
 	ldb_reclaim_stop(db);
 	ldb_compact_stop(db);
-	ldb_space_save(db, 0);
+	ldb_space_save(db, true);
 	ldb_engine_close_raw(db);
 }

@@ -3,8 +3,8 @@
  * The inside of the LevelDB engine: an open database, and the functions of this folder.
  *
  * Order of locks: row locks upwards, then ids_lock or admin_lock, then write_lock. manual_lock is
- * taken while none of these is held, and write_lock under it. The locks of reclaim.c, queue.c and
- * space.c are leaves: no other lock is taken under them. Those of queue.c and space.c may be taken
+ * taken while none of these is held, and write_lock under it. The locks of reclaim.c and space.c
+ * are leaves: no other lock is taken under them. That of space.c may be taken
  * under row locks, that of reclaim.c is taken while no other lock is held. erase_lock comes behind
  * the row locks, and before ids_lock.
  */
@@ -54,7 +54,7 @@ struct ldb_counters {
 	_Atomic uint64_t garbage_bytes;
 };
 
-/* The range that the collector deleted since the queue took its last one; its thread's own. */
+/* The range that the collector deleted since it pushed the last one; its thread's own. */
 struct ldb_tombstones {
 	struct ldb_range range;
 	uint64_t cells, bytes; /* deleted in it */
@@ -116,7 +116,6 @@ struct ldb {
 	struct ldb_tombstones tombstones;
 	struct ldb_reclaim *reclaim;
 	struct ldb_space *space;
-	struct ldb_queue *queue;
 	pthread_t compact_thread;
 };
 

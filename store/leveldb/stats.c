@@ -18,7 +18,7 @@ int ldb_stats_get(void *engine, struct wcs_stats *stats)
 	stats->drops = atomic_load(&db->drops);
 	stats->cache_bytes = db->cache_bytes;
 	stats->memory_bytes = ldb_db_property(db, "leveldb.approximate-memory-usage");
-	ldb_queue_count(db, &stats->compactions, &stats->compactions_pending);
+	ldb_space_compactions(db, &stats->compactions, &stats->compactions_pending);
 	ldb_db_levels(db, stats);
 	rc = ldb_reclaim_pending(db, WCS_STATS_PENDING_MAX, &stats->values_pending, &extents);
 	stats->bytes_pending = ldb_space_bytes(db) + ldb_space_extents(db, extents);

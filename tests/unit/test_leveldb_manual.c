@@ -161,7 +161,7 @@ static uint64_t push(struct engine *engine)
 {
 	struct ldb_range range = work();
 
-	return ldb_queue_push(engine->db, &range, LDB_QUEUE_RANGES, true);
+	return ldb_space_push(engine->db, &range, LDB_SPACE_RANGES, true);
 }
 
 /* Begins the compaction, which is held at its first table: nothing is in memory before. */
@@ -187,7 +187,7 @@ ENGINE_TEST(test_writers_wait_for_a_while, 60)
 	uint64_t number = begin(engine, HOLDS);
 
 	ck_assert_int_eq(set_rows(engine, 'w', WRITES, &rc), WRITES);
-	ldb_queue_wait(engine->db, number);
+	ldb_space_wait(engine->db, number);
 	ck_assert_int_eq(medium, WORKS);
 	ck_assert_int_gt(meanwhile, 0);
 	ck_assert_int_lt(meanwhile, WRITES);
@@ -202,13 +202,13 @@ ENGINE_TEST(test_offers_do_not_wait, 60)
 	uint64_t number = begin(engine, HOLDS), finished, pending;
 	int rc;
 
-	for (unsigned int i = 0; i < 2 * LDB_QUEUE_RANGES; i++)
-		ldb_queue_push(engine->db, &range, LDB_QUEUE_RANGES, false);
-	ldb_queue_count(engine->db, &finished, &pending);
-	ck_assert_uint_eq(pending, LDB_QUEUE_RANGES);
+	for (unsigned int i = 0; i < 2 * LDB_SPACE_RANGES; i++)
+		ldb_space_push(engine->db, &range, LDB_SPACE_RANGES, false);
+	ldb_space_compactions(engine->db, &finished, &pending);
+	ck_assert_uint_eq(pending, LDB_SPACE_RANGES);
 	ck_assert_int_eq(medium, HOLDS);
 	ck_assert_int_eq(set_rows(engine, 'w', WRITES, &rc), WRITES);
-	ldb_queue_wait(engine->db, number + LDB_QUEUE_RANGES - 1);
+	ldb_space_wait(engine->db, number + LDB_SPACE_RANGES - 1);
 	expect_rows(engine, WRITES);
 }
 
@@ -223,7 +223,7 @@ ENGINE_TEST(test_medium_breaks, 60)
 	ck_assert_int_eq(rc, -EIO);
 	ck_assert_int_eq(set_rows(engine, 'x', 1, &rc), 0);
 	ck_assert_int_eq(rc, -EROFS);
-	ldb_queue_wait(engine->db, number);
+	ldb_space_wait(engine->db, number);
 	ck_assert_int_eq(engine->errors, 1);
 	expect_rows(engine, writes);
 	atomic_store(&medium, WORKS);
@@ -240,35 +240,12 @@ ENGINE_TEST(test_not_without_a_log, 60)
 	ck_assert_int_eq(set_rows(engine, 'w', 1, &rc), 1);
 	atomic_store(&medium, NO_LOG);
 	before = atomic_load(&tables);
-	ldb_queue_wait(engine->db, push(engine));
+	ldb_space_wait(engine->db, push(engine));
 	ck_assert_int_eq(tables, before);
 	atomic_store(&medium, WORKS);
-	ldb_queue_wait(engine->db, push(engine));
+	ldb_space_wait(engine->db, push(engine));
 	ck_assert_int_gt(tables, before);
 	expect_rows(engine, 1);
-}
-
-/* No piece has more than it should, all together they are the range. */
-ENGINE_TEST(test_pieces, 60)
-{
-	struct ldb_place at = {{0}}, end = {{0x7F}}, next;
-	uint64_t piece = 2 * MIB, size, sum = 0, all;
-	int rc, count = 0;
-
-	ck_assert_int_eq(set_rows(engine, 'a', ROWS, &rc), ROWS);
-	ldb_manual_flush(engine->db);
-	all = ldb_slice_size(engine->db, &at, &end);
-	ck_assert_uint_gt(all, 2 * piece);
-	for (; memcmp(&at, &end, sizeof(at)) < 0; at = next, count++) {
-		next = ldb_slice_end(engine->db, &at, end, piece);
-		ck_assert_int_gt(memcmp(&next, &at, sizeof(at)), 0);
-		size = ldb_slice_size(engine->db, &at, &next);
-		ck_assert_uint_le(size, piece);
-		sum += size;
-	}
-	ck_assert_int_eq(memcmp(&at, &end, sizeof(at)), 0);
-	ck_assert_uint_le((uint64_t)count, 2 * all / piece + 1);
-	ck_assert_uint_eq(sum, all);
 }
 
 SUITE_TEST(test_places_of_long_keys, 60)

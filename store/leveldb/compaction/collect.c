@@ -270,9 +270,8 @@ static void collect_offer(struct ldb *db, size_t enough, bool end)
 	bool dense, queued = true;
 
 	if (all->cells >= (end ? COLLECT_END_CELLS : enough)) {
-		dense = ldb_slice_size(db, &range->from, &range->to) / COLLECT_DENSITY <=
-			all->bytes;
-		queued = !dense || ldb_queue_push(db, range, end ? LDB_QUEUE_RANGES : COLLECT_QUEUE,
+		dense = ldb_space_size(db, range) / COLLECT_DENSITY <= all->bytes;
+		queued = !dense || ldb_space_push(db, range, end ? LDB_SPACE_RANGES : COLLECT_QUEUE,
 						  false) != 0;
 	} else if (!end) {
 		return;

@@ -21,22 +21,25 @@
 /* Zeros behind a key, which make it a key that no store has: docs/format.md. */
 enum { MANUAL_ZEROS = 16 };
 
-static int manual_log(void *ctx, int dir, const char *name)
+static int manual_file(void *ctx, int dir, const char *name)
 {
-	uint64_t *last = ctx, number;
+	struct ldb_manual_files *files = ctx;
+	uint64_t number;
+	enum ldb_file_kind kind = ldb_file_parse(name, &number);
 
 	(void)dir;
-	if (ldb_file_parse(name, &number) == LDB_FILE_LOG && number > *last)
-		*last = number;
+	files->tables += kind == LDB_FILE_TABLE;
+	if (kind == LDB_FILE_LOG && number > files->last_log)
+		files->last_log = number;
 	return 0;
 }
 
-/* The number of the newest log; 0: unknown. */
-static uint64_t manual_last_log(struct ldb *db)
+struct ldb_manual_files ldb_manual_files(struct ldb *db)
 {
-	uint64_t last = 0;
+	struct ldb_manual_files files = {0};
 
-	return directory_each(db->dir, manual_log, &last) == 0 ? last : 0;
+	return directory_each(db->dir, manual_file, &files) == 0 ? files
+								 : (struct ldb_manual_files){0};
 }
 
 static void manual_flush(struct ldb *db)
@@ -53,8 +56,9 @@ static void manual_mark(leveldb_writebatch_t *batch, struct wcs_slice at)
 	leveldb_writebatch_delete(batch, key, at.len + MANUAL_ZEROS);
 }
 
-bool ldb_manual_run(struct ldb *db, struct wcs_slice start, struct wcs_slice end, bool cover)
+bool ldb_manual_run(struct ldb *db, const struct ldb_range *range)
 {
+	struct wcs_slice start = ldb_place_key(&range->from), end = ldb_place_key(&range->to);
 	leveldb_writebatch_t *batch = leveldb_writebatch_create();
 	uint64_t before;
 	bool moved;
@@ -66,13 +70,13 @@ bool ldb_manual_run(struct ldb *db, struct wcs_slice start, struct wcs_slice end
 	 * store has make a table that covers the range and lies above all of it. */
 	manual_mark(batch, start);
 	manual_mark(batch, end);
-	moved = !cover || ldb_commit_uncounted(db, batch) == 0;
+	moved = ldb_commit_uncounted(db, batch) == 0;
 	leveldb_writebatch_destroy(batch);
 	ldb_commit_bound(db, true);
 	if (moved) {
-		before = manual_last_log(db);
+		before = ldb_manual_files(db).last_log;
 		manual_flush(db);
-		moved = before > 0 && manual_last_log(db) > before;
+		moved = before > 0 && ldb_manual_files(db).last_log > before;
 	}
 	if (moved)
 		leveldb_compact_range(db->db, start.data, start.len, end.data, end.len);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts dead bytes, that is deleted and replaced keys with their values, and chooses the table to
- * compact next.
+ * What the thread of compact.c compacts: ranges that callers push, and tables with dead bytes, that
+ * is deleted and replaced keys with their values.
  *
  * There is one count for each table, and one for all other keys, with the values in extents. While
  * the sum exceeds a fifth of the store, the table with the largest share of dead bytes is
@@ -13,53 +13,26 @@
  * more than the size of its range. LevelDB's own compactions drop dead bytes unnoticed, which costs
  * at most one needless compaction of the table.
  *
- * The counts are in the file DEAD, written after 8 MiB of deletes and some seconds after the last
- * one. A kill loses later counts. The next session does not know where in the table its dead keys
- * are. All of the store counts as dead if the file is missing, damaged, or of the form of an
- * earlier build, whose checksum starts at 0.
+ * The counts are in a note, written after 8 MiB of deletes and some seconds after the last one. A
+ * kill loses later counts. The next session does not know where in the table its dead keys are. All
+ * of the store counts as dead if the note is missing or damaged.
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "store/disk/crc.h"
-#include "store/disk/directory.h"
 #include "store/leveldb/compaction/compaction.h"
-#include "store/leveldb/formats/file.h"
 
 enum {
 	SPACE_SHARE = 5, /* of the tables one part in so many may be dead */
 	SPACE_BUSY = 2,	 /* write buffers of dead bytes beyond that, while there are deletes */
-	SPACE_QUIET = 5, /* looks without a delete in between, after which there are none */
 	SPACE_EXTENT_KNOWN = 100, /* extents from which on their mean size is used */
-	SPACE_BUCKETS = 256,
-	SPACE_COUNT = 12, /* bytes of a count in the file */
-	SPACE_CHECK = 4,  /* bytes of the checksum */
-	SPACE_FORM = 2,	  /* the checksum starts with it */
+	SPACE_COUNT = 12,	  /* bytes of a count in the note */
+	SPACE_FULL_S = 5,	  /* from one compaction of all dead bytes to the next, at least */
 };
+#define SPACE_UNSAVED (8u << 20) /* dead bytes that a kill may forget */
 /* In place of a table's id: all keys that are not of cells, and all keys. */
 #define SPACE_OTHERS 0u
 #define SPACE_ALL    UINT32_MAX
-#define SPACE_MOST   (1 << 20) /* bytes of a file that is read */
-
-struct space_table {
-	struct space_table *next; /* in its bucket */
-	uint32_t id;
-	struct ldb_dead dead;
-};
-
-struct ldb_space {
-	pthread_mutex_t lock; /* of all below */
-	struct space_table *tables[SPACE_BUCKETS];
-	struct space_table *taken; /* is being compacted; its bytes are those not freed yet */
-	uint64_t sum;		   /* bytes of all tables */
-	size_t count;
-	uint64_t changes, saved; /* how many, and how many when the file was written */
-	uint64_t unsaved;	 /* dead bytes since then */
-	uint64_t seen;		 /* changes at the last look */
-	unsigned int still;	 /* looks without a change */
-	bool awake;		 /* the thread of compact.c looks now and then */
-};
 
 /* ---- Counting ---------------------------------------------------------------------------- */
 
@@ -69,9 +42,9 @@ static uint32_t space_id(const struct ldb_range *range)
 }
 
 /* The link to the table; to NULL: it has no dead bytes. The caller holds the lock. */
-static struct space_table **space_find(struct ldb_space *space, uint32_t id)
+static struct ldb_dead **space_find(struct ldb_space *space, uint32_t id)
 {
-	struct space_table **link = &space->tables[id % SPACE_BUCKETS];
+	struct ldb_dead **link = &space->tables[id % LDB_SPACE_BUCKETS];
 
 	while (*link && (*link)->id != id)
 		link = &(*link)->next;
@@ -80,41 +53,42 @@ static struct space_table **space_find(struct ldb_space *space, uint32_t id)
 
 /* Adds dead bytes of a table; if there is no memory, only to a table that has some. The caller
  * holds the lock. */
-static void space_add(struct ldb_space *space, uint32_t id, const struct ldb_dead *dead)
+static void space_add(struct ldb_space *space, uint32_t id, const struct ldb_range *range,
+		      uint64_t bytes)
 {
-	struct space_table **link = space_find(space, id), *table = *link;
+	struct ldb_dead **link = space_find(space, id), *table = *link;
 
 	if (!table) {
-		table = calloc(1, sizeof(*table));
+		table = malloc(sizeof(*table));
 		if (!table)
 			return;
-		*table = (struct space_table){NULL, id, {dead->range, 0}};
+		*table = (struct ldb_dead){NULL, id, *range, 0};
 		*link = table;
 		space->count++;
 	}
-	if (ldb_place_compare(&dead->range.from, &table->dead.range.from) < 0)
-		table->dead.range.from = dead->range.from;
-	if (ldb_place_compare(&dead->range.to, &table->dead.range.to) > 0)
-		table->dead.range.to = dead->range.to;
-	table->dead.bytes += dead->bytes;
-	space->sum += dead->bytes;
-	space->changes++;
+	if (ldb_place_compare(&range->from, &table->range.from) < 0)
+		table->range.from = range->from;
+	if (ldb_place_compare(&range->to, &table->range.to) > 0)
+		table->range.to = range->to;
+	table->bytes += bytes;
+	space->sum += bytes;
 }
 
 void ldb_space_dead(struct ldb *db, struct wcs_slice from, struct wcs_slice to, uint64_t bytes)
 {
-	struct ldb_dead dead = {ldb_range(from, to), bytes};
+	struct ldb_range range = ldb_range(from, to);
 	struct ldb_space *space = db->space;
-	bool wake;
 
 	pthread_mutex_lock(&space->lock);
-	space_add(space, space_id(&dead.range), &dead);
+	space_add(space, space_id(&range), &range, bytes);
 	space->unsaved += bytes;
-	wake = !space->awake || space->unsaved >= LDB_SPACE_UNSAVED;
-	space->awake = true;
+	space->dirty = true;
+	if (space->looks == 0 || space->unsaved >= SPACE_UNSAVED) {
+		space->woken = true;
+		pthread_cond_signal(&space->wake);
+	}
+	space->looks = LDB_SPACE_LOOKS;
 	pthread_mutex_unlock(&space->lock);
-	if (wake)
-		ldb_queue_wake(db);
 }
 
 void ldb_space_dead_key(struct ldb *db, const void *key, size_t len, uint64_t value)
@@ -125,15 +99,18 @@ void ldb_space_dead_key(struct ldb *db, const void *key, size_t len, uint64_t va
 void ldb_space_freed(struct ldb *db, const struct ldb_range *range, uint64_t bytes)
 {
 	struct ldb_space *space = db->space;
-	struct space_table *table;
+	uint32_t id = space_id(range);
+	struct ldb_dead *table;
 
 	pthread_mutex_lock(&space->lock);
-	table = range ? *space_find(space, space_id(range)) : space->taken;
+	table = space->taken;
+	if (!table || (table->id != id && table->id != SPACE_ALL))
+		table = *space_find(space, id);
 	if (table) {
-		bytes = bytes < table->dead.bytes ? bytes : table->dead.bytes;
-		table->dead.bytes -= bytes;
+		bytes = bytes < table->bytes ? bytes : table->bytes;
+		table->bytes -= bytes;
 		space->sum -= bytes;
-		space->changes++;
+		space->dirty = true;
 	}
 	pthread_mutex_unlock(&space->lock);
 }
@@ -149,11 +126,21 @@ uint64_t ldb_space_extents(struct ldb *db, uint64_t extents)
 			  (double)extents);
 }
 
+uint64_t ldb_space_size(struct ldb *db, const struct ldb_range *range)
+{
+	struct wcs_slice first = ldb_place_key(&range->from), last = ldb_place_key(&range->to);
+	const char *start = first.data, *limit = last.data;
+	uint64_t size;
+
+	leveldb_approximate_sizes(db->db, 1, &start, &first.len, &limit, &last.len, &size);
+	return size;
+}
+
 static uint64_t space_total(struct ldb *db)
 {
-	static const struct ldb_place first, last = {{0x7F}};
+	static const struct ldb_range all = {{{0}}, {{0x7F}}};
 
-	return ldb_slice_size(db, &first, &last);
+	return ldb_space_size(db, &all);
 }
 
 uint64_t ldb_space_bytes(struct ldb *db)
@@ -166,22 +153,20 @@ uint64_t ldb_space_bytes(struct ldb *db)
 	return sum < total ? sum : total;
 }
 
-/* ---- The next compaction ----------------------------------------------------------------- */
+/* ---- The next table ---------------------------------------------------------------------- */
 
 /* The link to the table with the largest share of dead bytes; NULL: the sum is below the bound. The
  * caller holds the lock, for as long as LevelDB measures the tables. */
-static struct space_table **space_densest(struct ldb *db, uint64_t bound)
+static struct ldb_dead **space_densest(struct ldb *db, uint64_t bound)
 {
-	struct space_table **best = NULL;
+	struct ldb_dead **best = NULL;
 	uint64_t sum = 0;
 	double most = -1;
 
-	for (size_t i = 0; db->space->sum > bound && i < SPACE_BUCKETS; i++) {
-		for (struct space_table **link = &db->space->tables[i]; *link;
-		     link = &(*link)->next) {
-			const struct ldb_dead *dead = &(*link)->dead;
-			uint64_t size = ldb_slice_size(db, &dead->range.from, &dead->range.to);
-			uint64_t bytes = dead->bytes < size ? dead->bytes : size;
+	for (size_t i = 0; db->space->sum > bound && i < LDB_SPACE_BUCKETS; i++) {
+		for (struct ldb_dead **link = &db->space->tables[i]; *link; link = &(*link)->next) {
+			uint64_t size = ldb_space_size(db, &(*link)->range);
+			uint64_t bytes = (*link)->bytes < size ? (*link)->bytes : size;
 			double share = size > 0 ? (double)bytes / (double)size : 0;
 
 			sum += bytes;
@@ -198,15 +183,15 @@ bool ldb_space_take(struct ldb *db, bool all, struct ldb_range *range)
 {
 	struct ldb_space *space = db->space;
 	uint64_t bound = space_total(db) / SPACE_SHARE;
-	struct space_table **link;
+	struct ldb_dead **link;
 
 	pthread_mutex_lock(&space->lock);
-	bound += (space->still >= SPACE_QUIET ? 1 : SPACE_BUSY) * db->buffer_bytes;
+	bound += (space->looks == 0 ? 1 : SPACE_BUSY) * db->buffer_bytes;
 	link = space_densest(db, all ? 0 : bound);
 	if (link) {
 		space->taken = *link;
 		*link = space->taken->next;
-		*range = space->taken->dead.range;
+		*range = space->taken->range;
 	}
 	pthread_mutex_unlock(&space->lock);
 	return link != NULL;
@@ -215,127 +200,143 @@ bool ldb_space_take(struct ldb *db, bool all, struct ldb_range *range)
 void ldb_space_taken(struct ldb *db, bool done)
 {
 	struct ldb_space *space = db->space;
+	struct ldb_dead *taken = space->taken;
 
 	pthread_mutex_lock(&space->lock);
-	space->sum -= space->taken->dead.bytes;
-	space->count--;
-	space->changes++;
-	if (!done)
-		space_add(space, space->taken->id, &space->taken->dead);
-	free(space->taken);
 	space->taken = NULL;
+	space->sum -= taken->bytes;
+	space->count--;
+	space->dirty |= done;
+	if (!done)
+		space_add(space, taken->id, &taken->range, taken->bytes);
+	space->compacted++;
+	pthread_mutex_unlock(&space->lock);
+	free(taken);
+}
+
+/* ---- Ranges that callers push ------------------------------------------------------------ */
+
+uint64_t ldb_space_push(struct ldb *db, const struct ldb_range *range, unsigned int most,
+			bool waits)
+{
+	struct ldb_space *space = db->space;
+	uint64_t number = 0;
+
+	pthread_mutex_lock(&space->lock);
+	while (waits && !space->stop && space->pushed - space->finished >= most)
+		pthread_cond_wait(&space->done, &space->lock);
+	if (!space->stop && space->pushed - space->finished < most) {
+		number = ++space->pushed;
+		space->ranges[number % LDB_SPACE_RANGES] = *range;
+		pthread_cond_signal(&space->wake);
+	}
+	pthread_mutex_unlock(&space->lock);
+	return number;
+}
+
+void ldb_space_wait(struct ldb *db, uint64_t number)
+{
+	struct ldb_space *space = db->space;
+
+	pthread_mutex_lock(&space->lock);
+	while (!space->stop && space->finished < number)
+		pthread_cond_wait(&space->done, &space->lock);
 	pthread_mutex_unlock(&space->lock);
 }
 
-/* ---- The file ---------------------------------------------------------------------------- */
+void ldb_space_full(void *engine)
+{
+	struct ldb_space *space = ((struct ldb *)engine)->space;
+	int64_t now = clock_ns();
 
-static size_t space_put(unsigned char *to, const struct space_table *table)
+	pthread_mutex_lock(&space->lock);
+	if (!space->full && now >= space->next_full) {
+		space->full = space->woken = true;
+		space->next_full = now + SPACE_FULL_S * CLOCK_SECOND;
+		pthread_cond_signal(&space->wake);
+	}
+	pthread_mutex_unlock(&space->lock);
+}
+
+void ldb_space_compactions(struct ldb *db, uint64_t *finished, uint64_t *pending)
+{
+	struct ldb_space *space = db->space;
+
+	pthread_mutex_lock(&space->lock);
+	*finished = space->finished + space->compacted;
+	*pending = space->pushed - space->finished + (space->taken != NULL);
+	pthread_mutex_unlock(&space->lock);
+}
+
+/* ---- The note ---------------------------------------------------------------------------- */
+
+static size_t space_put(unsigned char *to, const struct ldb_dead *table)
 {
 	put_be32(to, table->id);
-	put_be64(to + 4, table->dead.bytes);
+	put_be64(to + 4, table->bytes);
 	return SPACE_COUNT;
 }
 
-/* A failure leaves no file. */
-static void space_write(struct ldb *db, unsigned char *record, size_t len)
-{
-	put_be32(record + len, wcs_crc_extend(SPACE_FORM, record, len));
-	if (directory_replace(db->dir, LDB_FILE_DEAD_NEW, LDB_FILE_DEAD, record,
-			      len + SPACE_CHECK) != 0)
-		unlinkat(db->dir, LDB_FILE_DEAD, 0);
-}
-
-void ldb_space_save(struct ldb *db, uint64_t least)
+void ldb_space_save(struct ldb *db, bool rests)
 {
 	struct ldb_space *space = db->space;
 	unsigned char *record = NULL;
 	size_t len = 0;
 
 	pthread_mutex_lock(&space->lock);
-	if (space->changes != space->saved && space->unsaved >= least)
-		record = malloc(space->count * SPACE_COUNT + SPACE_CHECK);
+	if (space->dirty && (rests || space->unsaved >= SPACE_UNSAVED))
+		record = malloc((space->count + 1) * SPACE_COUNT);
 	if (record) {
 		len = space->taken ? space_put(record, space->taken) : 0;
-		for (size_t i = 0; i < SPACE_BUCKETS; i++)
-			for (struct space_table *t = space->tables[i]; t; t = t->next)
+		for (size_t i = 0; i < LDB_SPACE_BUCKETS; i++)
+			for (struct ldb_dead *t = space->tables[i]; t; t = t->next)
 				len += space_put(record + len, t);
 		space->unsaved = 0;
-		space->saved = space->changes;
+		space->dirty = false;
 	}
 	pthread_mutex_unlock(&space->lock);
 	if (record)
-		space_write(db, record, len);
+		ldb_note_put(db, LDB_NOTE_DEAD, record, len);
 	free(record);
-}
-
-bool ldb_space_look(struct ldb *db)
-{
-	struct ldb_space *space = db->space;
-	bool awake;
-
-	pthread_mutex_lock(&space->lock);
-	space->still = space->changes == space->seen ? space->still + 1 : 0;
-	space->seen = space->changes;
-	awake = space->still == 0;
-	pthread_mutex_unlock(&space->lock);
-	ldb_space_save(db, awake ? LDB_SPACE_UNSAVED : 0);
-	pthread_mutex_lock(&space->lock);
-	awake = space->awake = space->still <= SPACE_QUIET || space->changes != space->seen;
-	pthread_mutex_unlock(&space->lock);
-	return !awake;
 }
 
 /* Adds dead bytes anywhere in the table. */
 static void space_load(struct ldb_space *space, uint32_t id, uint64_t bytes)
 {
-	struct ldb_dead dead = {{{{0}}, {{0x7F}}}, bytes};
+	struct ldb_range range = {{{0}}, {{0x7F}}};
 
 	if (id == SPACE_OTHERS)
-		dead.range.from.bytes[0] = 'd';
+		range.from.bytes[0] = 'd';
 	if (id != SPACE_OTHERS && id != SPACE_ALL) {
-		dead.range.from.bytes[0] = dead.range.to.bytes[0] = 'c';
-		put_be32(dead.range.from.bytes + 1, id);
-		put_be32(dead.range.to.bytes + 1, id + 1);
+		range.from.bytes[0] = range.to.bytes[0] = 'c';
+		put_be32(range.from.bytes + 1, id);
+		put_be32(range.to.bytes + 1, id + 1);
 	}
-	space_add(space, id, &dead);
-}
-
-/* Loads the file. False: it is missing or damaged. */
-static bool space_read(struct ldb *db)
-{
-	size_t len = 0;
-	char *data = NULL;
-	const unsigned char *record;
-	bool good = directory_load(db->dir, LDB_FILE_DEAD, SPACE_MOST, &data, &len) == 0 &&
-		    len % SPACE_COUNT == SPACE_CHECK;
-
-	record = (const unsigned char *)data;
-	len -= good ? SPACE_CHECK : 0;
-	good = good && get_be32(record + len) == wcs_crc_extend(SPACE_FORM, record, len);
-	for (size_t at = 0; good && at < len; at += SPACE_COUNT)
-		space_load(db->space, get_be32(record + at), get_be64(record + at + 4));
-	free(data);
-	return good;
+	space_add(space, id, &range, bytes);
 }
 
 int ldb_space_start(struct ldb *db)
 {
 	struct ldb_space *space = calloc(1, sizeof(*space));
-	uint64_t total;
+	unsigned char *record = NULL;
+	size_t len = 0;
+	int rc;
 
 	if (!space)
 		return -ENOMEM;
 	pthread_mutex_init(&space->lock, NULL);
-	space->awake = true;
+	pthread_cond_init(&space->done, NULL);
+	clock_cond_init(&space->wake);
+	space->looks = LDB_SPACE_LOOKS;
 	db->space = space;
-	if (space_read(db)) {
-		space->changes = 0;
-		return 0;
-	}
-	total = space_total(db);
-	if (total > 0)
-		space_load(space, SPACE_ALL, total);
-	space->changes++;
+	rc = ldb_note_get(db, LDB_NOTE_DEAD, &record, &len);
+	space->dirty = rc || len % SPACE_COUNT != 0;
+	if (space->dirty)
+		space_load(space, SPACE_ALL, space_total(db));
+	else
+		for (size_t at = 0; at < len; at += SPACE_COUNT)
+			space_load(space, get_be32(record + at), get_be64(record + at + 4));
+	leveldb_free(record);
 	return 0;
 }
 
@@ -345,14 +346,14 @@ void ldb_space_stop(struct ldb *db)
 
 	if (!space)
 		return;
-	for (size_t i = 0; i < SPACE_BUCKETS; i++) {
-		struct space_table *table = space->tables[i], *next;
-
-		for (; table; table = next) {
+	for (size_t i = 0; i < LDB_SPACE_BUCKETS; i++) {
+		for (struct ldb_dead *table = space->tables[i], *next; table; table = next) {
 			next = table->next;
 			free(table);
 		}
 	}
+	pthread_cond_destroy(&space->wake);
+	pthread_cond_destroy(&space->done);
 	pthread_mutex_destroy(&space->lock);
 	free(space);
 }

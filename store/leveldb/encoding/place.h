@@ -35,10 +35,4 @@ static inline struct ldb_range ldb_range(struct wcs_slice from, struct wcs_slice
 	return (struct ldb_range){ldb_place_before(from), ldb_place_behind(to)};
 }
 
-/* The bytes of the keys in the range that were deleted or replaced, with their values. */
-struct ldb_dead {
-	struct ldb_range range;
-	uint64_t bytes;
-};
-
 #endif

@@ -33,8 +33,7 @@ enum ldb_file_kind ldb_file_parse(const char *name, uint64_t *number)
 
 bool ldb_file_owns(const char *name)
 {
-	static const char *const names[] = {"LOCK", "LOG", "LOG.old", LDB_FILE_DEAD,
-					    LDB_FILE_DEAD_NEW};
+	static const char *const names[] = {"LOCK", "LOG", "LOG.old", "DEAD", "DEAD.new"};
 	uint64_t number;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

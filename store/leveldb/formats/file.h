@@ -13,10 +13,6 @@
 #define LDB_NUMBER_MAX	 ((UINT64_C(1) << 54) - 1)
 #define LDB_SEQUENCE_MAX ((UINT64_C(1) << 56) - 1)
 
-/* Files of the engine's own: compaction/space.c. */
-#define LDB_FILE_DEAD	  "DEAD"
-#define LDB_FILE_DEAD_NEW "DEAD.new" /* being written */
-
 /* The kinds of files, by their names. */
 enum ldb_file_kind {
 	LDB_FILE_OTHER, /* LOCK, LOG, temporary files, and names that LevelDB does not use */

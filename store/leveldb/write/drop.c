@@ -248,10 +248,10 @@ static void drop_push(struct drop *drop, bool ends)
 	    (ends ? drop->slice_cells < least
 		  : drop->slice_cells < DROP_SLICE_CELLS && drop->slice_bytes < DROP_SLICE_BYTES))
 		return;
-	ldb_queue_wait(drop->db, drop->number);
+	ldb_space_wait(drop->db, drop->number);
 	range = ldb_range((struct wcs_slice){drop->slice.data, drop->slice.len},
 			  (struct wcs_slice){drop->seek.data, drop->seek.len});
-	drop->number = ldb_queue_push(drop->db, &range, LDB_QUEUE_RANGES, true);
+	drop->number = ldb_space_push(drop->db, &range, LDB_SPACE_RANGES, true);
 	drop->slice = drop->seek;
 	drop->slice_cells = drop->slice_bytes = drop->pauses = 0;
 }
@@ -307,7 +307,7 @@ static void drop_begin(struct drop *drop)
 	leveldb_iter_destroy(drop->iter);
 	drop_set_range(drop, 0);
 	ldb_key_row(&drop->slice, drop->table, drop->row ? *drop->row : drop->start);
-	drop->compacts = cells > DROP_CELLS && ldb_shrink_slice(db) > 0;
+	drop->compacts = cells > DROP_CELLS;
 	if (drop->compacts) /* a tombstone in one table with its key would stay */
 		ldb_manual_flush(db);
 	atomic_fetch_add(&db->drops, 1);
@@ -390,7 +390,7 @@ int ldb_drop_rows(void *engine, uint32_t table, const struct wcs_slice *row,
 	rc = drop_run(drop);
 	if (drop->garbage)
 		ldb_reclaim_wake(db);
-	ldb_queue_wait(db, drop->number);
+	ldb_space_wait(db, drop->number);
 	drop_free(drop);
 	return rc;
 }

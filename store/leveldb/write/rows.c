@@ -98,7 +98,7 @@ static void rows_erased(struct ldb_rows *rows)
 
 	if (rows->erased_keys) {
 		range = ldb_range(erased->ranges[0].from, erased->ranges[erased->count - 1].to);
-		ldb_queue_push(rows->db, &range, LDB_QUEUE_RANGES, false);
+		ldb_space_push(rows->db, &range, LDB_SPACE_RANGES, false);
 	}
 	ldb_erased_put(rows->erased);
 	rows->erased = NULL;
@@ -114,7 +114,7 @@ void ldb_rows_close(struct wcs_rows *closed)
 		ldb_reclaim_wake(rows->db);
 	rows_erased(rows);
 	if (rows->has_crossed)
-		ldb_queue_push(rows->db, &rows->crossed, 1, false);
+		ldb_space_push(rows->db, &rows->crossed, 1, false);
 	rows_free(rows);
 }
 
