@@ -214,10 +214,9 @@ struct wcs_backend {
 	 * there are several ranges. NULL: the engine knows none. */
 	int (*splits)(void *db, uint32_t table, const struct wcs_range *ranges, size_t count,
 		      size_t max, int (*each)(void *ctx, struct wcs_slice row), void *ctx);
-	/* Deletes a row (NULL: none), which is in no range, and the rows of the ranges, of which
-	 * there is one or more, as scan_open has them. It is one drop, as of wcs_rows_drop. */
-	int (*drop)(void *db, uint32_t table, const struct wcs_slice *row,
-		    const struct wcs_range *ranges, size_t count);
+	/* Deletes the rows of the ranges, of which there is one or more, as scan_open has them. It
+	 * is one drop, as of wcs_rows_drop. */
+	int (*drop)(void *db, uint32_t table, const struct wcs_range *ranges, size_t count);
 
 	const struct wcs_local *local; /* NULL: the engine has no files or memory of its own here */
 };

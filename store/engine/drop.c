@@ -16,8 +16,8 @@ static int drop_row(const struct wcs_engine *engine, uint32_t table, struct wcs_
 	return rc;
 }
 
-int engine_drop(const struct wcs_engine *engine, uint32_t table, const struct wcs_slice *row,
-		const struct wcs_range *ranges, size_t count)
+int engine_drop(const struct wcs_engine *engine, uint32_t table, const struct wcs_range *ranges,
+		size_t count)
 {
 	static const struct wcs_filter rows = {.each = WCS_EACH_ROW};
 	static const struct wcs_view everything = {.policies = NULL};
@@ -26,10 +26,8 @@ int engine_drop(const struct wcs_engine *engine, uint32_t table, const struct wc
 	int rc;
 
 	if (engine->backend->drop != NULL)
-		return engine->backend->drop(engine->db, table, row, ranges, count);
-	rc = row != NULL ? drop_row(engine, table, *row) : 0;
-	if (rc == 0)
-		rc = engine_scan(engine, &everything, table, ranges, count, &rows, &scan);
+		return engine->backend->drop(engine->db, table, ranges, count);
+	rc = engine_scan(engine, &everything, table, ranges, count, &rows, &scan);
 	if (rc != 0)
 		return rc;
 	while (rc == 0 && (rc = scan->ops->next(scan, &cell)) > 0)

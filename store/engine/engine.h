@@ -55,7 +55,7 @@ int engine_key(const struct wcs_engine *engine, const struct wcs_view *view, uin
 	       struct wcs_slice key, unsigned char delimiter, struct wcs_key_info *info);
 
 /* ---- drop.c ---- */
-int engine_drop(const struct wcs_engine *engine, uint32_t table, const struct wcs_slice *row,
-		const struct wcs_range *ranges, size_t count);
+int engine_drop(const struct wcs_engine *engine, uint32_t table, const struct wcs_range *ranges,
+		size_t count);
 
 #endif

@@ -365,8 +365,7 @@ int ldb_rows_apply(struct wcs_rows *rows, const struct wcs_edit *edits, size_t c
 void ldb_rows_close(struct wcs_rows *rows);
 int ldb_splits(void *db, uint32_t table, const struct wcs_range *ranges, size_t count, size_t max,
 	       int (*each)(void *ctx, struct wcs_slice row), void *ctx);
-int ldb_drop_rows(void *db, uint32_t table, const struct wcs_slice *row,
-		  const struct wcs_range *ranges, size_t count);
+int ldb_drop_rows(void *db, uint32_t table, const struct wcs_range *ranges, size_t count);
 /* Finishes the drops that a crash interrupted. Called before the store serves. */
 int ldb_drop_resume(struct ldb *db);
 

@@ -27,10 +27,10 @@ int salt_merge(const struct wcs_engine *engine, const struct wcs_keys *keys,
 int salt_key(const struct wcs_engine *engine, const struct wcs_keys *keys,
 	     const struct wcs_view *view, uint32_t table, struct wcs_slice key,
 	     unsigned char delimiter, struct wcs_key_info *info);
-/* As engine_drop of one range, or, with row NULL and a range without bounds, of every stored key of
- * the table. Rows without their own salt go with the range that they lie in. */
+/* As engine_drop, or, of a range without bounds, of every stored key of the table. Rows without
+ * their own salt go with the range that they lie in. */
 int salt_drop(const struct wcs_engine *engine, const struct wcs_keys *keys, uint32_t table,
-	      const struct wcs_slice *row, const struct wcs_range *range);
+	      const struct wcs_range *ranges, size_t count);
 
 /* ---- salt_splits.c ---- */
 /* As splits of the engines, which may lack it, for one range. */

@@ -107,22 +107,17 @@ int salt_key(const struct wcs_engine *engine, const struct wcs_keys *keys,
 /* ---- Drops ------------------------------------------------------------------------------- */
 
 int salt_drop(const struct wcs_engine *engine, const struct wcs_keys *keys, uint32_t table,
-	      const struct wcs_slice *row, const struct wcs_range *range)
+	      const struct wcs_range *given, size_t count)
 {
-	unsigned char bytes[WCS_ROW_KEY_MAX];
 	struct salt_ranges ranges;
-	struct wcs_slice stored;
 	int rc;
 
-	if (!wcs_keys_salted(keys) ||
-	    (row == NULL && range->start.len == 0 && range->end.data == NULL))
-		return engine_drop(engine, table, row, range, 1);
-	rc = salt_ranges_init(&ranges, keys, range, 1);
+	if (!wcs_keys_salted(keys) || (given->start.len == 0 && given->end.data == NULL))
+		return engine_drop(engine, table, given, count);
+	rc = salt_ranges_init(&ranges, keys, given, count);
 	if (rc != 0)
 		return rc;
-	if (row != NULL)
-		stored = wcs_keys_stored(keys, *row, bytes);
-	rc = engine_drop(engine, table, row != NULL ? &stored : NULL, ranges.ranges, ranges.count);
+	rc = engine_drop(engine, table, ranges.ranges, ranges.count);
 	free(ranges.ranges);
 	return rc;
 }

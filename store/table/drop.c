@@ -50,18 +50,21 @@ int wcs_subtree_init(struct wcs_subtree *subtree, const struct wcs_slice *key,
  * delimiter changes under admin only. */
 int wcs_rows_drop(struct wcs_table *table, const struct wcs_slice *key)
 {
-	const struct wcs_slice *row = key != NULL && key->len > 0 ? key : NULL;
+	const bool above = key != NULL && key->len > 0; /* there can be a row of that key itself */
 	struct wcs_subtree subtree;
+	size_t first;
 	int rc = table_lock(table);
 
 	if (rc != 0)
 		return rc;
 	rc = table->protected ? -EPERM : wcs_subtree_init(&subtree, key, table->delimiter);
-	if (rc == 0 && row != NULL && row->len > wcs_keys_row_max(wcs_table_keys(table)))
+	if (rc == 0 && above && key->len > wcs_keys_row_max(wcs_table_keys(table)))
 		rc = -ENAMETOOLONG;
-	if (rc == 0)
-		rc = salt_drop(&table->store->engine, wcs_table_keys(table), table->id, row,
-			       &subtree.ranges[subtree.count - 1]);
+	if (rc == 0) {
+		first = above ? 0 : subtree.count - 1;
+		rc = salt_drop(&table->store->engine, wcs_table_keys(table), table->id,
+			       subtree.ranges + first, subtree.count - first);
+	}
 	table_unlock(table);
 	return rc;
 }

@@ -353,7 +353,7 @@ static int table_drop_rows(struct wcs_table *table)
 {
 	struct wcs_range all = {.start = {NULL, 0}};
 
-	return engine_drop(&table->store->engine, table->id, NULL, &all, 1);
+	return engine_drop(&table->store->engine, table->id, &all, 1);
 }
 
 /* Removes the table. drop: rows may be left, few of them, since they go while no call can enter the

@@ -61,7 +61,7 @@ ENGINE_TEST(test_drop_leaves_nothing, 120)
 {
 
 	many_rows(engine, 9500);
-	SUITE_OK(wcs_backend_leveldb.drop(engine->db, 1, NULL, &suite_all, 1));
+	SUITE_OK(wcs_backend_leveldb.drop(engine->db, 1, &suite_all, 1));
 	ck_assert_int_eq(engine_count(engine->db, 'c'), 0);
 	ck_assert_int_eq(engine_count(engine->db, 'x'), 0);
 	engine_expect_chunks(engine->db, 0);
