@@ -42,8 +42,7 @@ struct ldb_sync {
 	size_t count, names; /* logs; files at the last listing of the directory */
 };
 
-/* Since the store was opened, relaxed atomics. A mutation is counted before its row lock is free;
- * the collector relies on that for bytes_written. */
+/* Since the store was opened, relaxed atomics. */
 struct ldb_counters {
 	_Atomic uint64_t cells_written;
 	_Atomic uint64_t cells_deleted;

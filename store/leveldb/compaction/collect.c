@@ -2,22 +2,20 @@
 /*
  * Deletes the cells of a table that policies hide, in slices.
  *
- * - Hidden cells are looked for in a snapshot, without a lock. They stay hidden: a mutation that
- *   would show one deletes it. From the first one on a batch of them is compared with the present
- *   cells and deleted under all row locks, so a cell that was written meanwhile, which has another
- *   etag, stays.
- * - The logs are synced before a batch, so that a power cut cannot keep the deletes and lose the
- *   newer cells that hide the deleted ones; and afterwards, so that it cannot keep a later change,
- *   which found nothing hidden to delete, and lose the deletes.
- * - A slice ends after it looked at enough cells or deleted enough of them, also in the middle of a
- *   column. The next one starts at the column's newest cell, counts ranks as far as the policy
- *   distinguishes them, and then seeks to the position, past the tombstones of earlier slices.
+ * - A slice looks for hidden cells in a snapshot, without a lock. They stay hidden: a mutation that
+ *   would show one deletes it. Those that it found are then compared with the present cells and
+ *   deleted under all row locks. A cell that was written meanwhile has another etag, and stays.
+ * - The logs are synced before the deletes, so that a power cut cannot keep them and lose the newer
+ *   cells that hide the deleted ones; and afterwards, so that it cannot keep a later change, which
+ *   found nothing hidden to delete, and lose the deletes.
+ * - A slice ends at the start of a column once it looked at enough cells, or once it found enough.
+ *   The next one begins at the newest cell of that column.
  * - A family that hides nothing costs one seek a row.
  *
- * The range that was deleted is offered to the queue once that is worth a compaction, which is for
- * readers, who step over every tombstone. A range with many other keys is not: it would be written
- * anew as a whole, for readers who hardly notice the few tombstones; space.c sees to its bytes. The
- * collector never waits for LevelDB: while two ranges are in the queue, the next one grows.
+ * The range that was deleted is pushed once that is worth a compaction, which is for readers, who
+ * step over every tombstone. A range with many other keys is not: it would be written anew as a
+ * whole, for readers who hardly notice the few tombstones; space.c sees to its bytes. The collector
+ * never waits for LevelDB: while two ranges wait, the next one grows.
  *
  * One thread collects at a time.
  */
@@ -28,31 +26,39 @@
 #include "store/leveldb/compaction/compaction.h"
 
 enum {
-	COLLECT_STEPS = 8,	      /* before a seek */
-	COLLECT_LOOKS_PER_DELETE = 4, /* under the locks */
-	COLLECT_END_CELLS = 1000,     /* are worth a compaction at the end of a table */
-	COLLECT_DENSITY = 10,	      /* of a range to compact: times the deleted bytes, at most */
-	COLLECT_QUEUE = 2,	      /* ranges in the queue, at most */
+	COLLECT_STEPS = 8,	  /* before a seek */
+	COLLECT_END_CELLS = 1000, /* are worth a compaction at the end of a table */
+	COLLECT_DENSITY = 10,	  /* of a range to compact: times the deleted bytes, at most */
+	COLLECT_RANGES = 2,	  /* that wait, at most */
+	COLLECT_ETAG = 4,	  /* bytes */
 };
 
 struct collect {
 	struct ldb *db;
 	const struct wcs_view *view;
+	struct wcs_collect *progress;
 	leveldb_iterator_t *iter;
-	const struct wcs_gc *gc; /* of the family; NULL: it hides nothing */
-	uint64_t last_rank, rank;
-	size_t looked, look; /* cells looked at, and how many at most */
+	leveldb_writebatch_t *found; /* hidden cells: keys with their etags */
+	size_t looked, hidden;	     /* cells looked at, and found */
+	const struct wcs_gc *gc;     /* of the family; NULL: it hides nothing */
+	uint64_t rank;
+	leveldb_iterator_t *now; /* of the present cells, under the locks */
+	leveldb_writebatch_t *batch;
+	uint64_t dead; /* bytes of deleted keys and inline values */
+	int rc;	       /* of collect_delete */
 	struct ldb_key_parts parts;
 	struct ldb_key column; /* of the present cell; its first bytes are row and family */
-	struct ldb_key target;
-	struct ldb_key at;    /* the position of the slice */
+	struct ldb_key key;
 	struct ldb_key end;   /* the first key behind the table */
-	struct ldb_key first; /* the first cell that was deleted */
-	uint64_t written;     /* counters.bytes_written, before the iterator was made */
-	uint64_t dead;	      /* bytes of deleted keys and inline values */
+	struct ldb_key first; /* the first cell found */
 };
 
-enum collect_found { COLLECT_END = 0, COLLECT_HIDDEN, COLLECT_ENOUGH };
+static void collect_copy(struct ldb_key *to, const void *key, size_t len)
+{
+	memcpy(to->data, key, to->len = len);
+}
+
+/* ---- Looking ----------------------------------------------------------------------------- */
 
 /* Enters the column of a cell. */
 static int collect_enter(struct collect *c, const unsigned char *key, size_t len)
@@ -62,265 +68,197 @@ static int collect_enter(struct collect *c, const unsigned char *key, size_t len
 	if (ldb_key_split(key, len, &c->parts))
 		return ldb_db_damaged(c->db, "a cell's key");
 	memcpy(family, key + c->parts.row_end, c->parts.family_end - c->parts.row_end);
-	memcpy(c->column.data, key, c->parts.column_end);
-	c->column.len = c->parts.column_end;
+	collect_copy(&c->column, key, c->parts.column_end);
 	c->gc = wcs_view_gc(c->view, family);
-	c->last_rank = c->gc ? wcs_gc_last_rank(c->gc) : 1;
 	c->rank = 1;
 	return 0;
 }
 
-/* Looks at the cell under the iterator. 1: it is hidden; 0: the iterator moved on. */
+/* Notes a hidden cell, which is under the iterator. */
+static int collect_found(struct collect *c, const unsigned char *key, size_t len)
+{
+	unsigned char etag[COLLECT_ETAG];
+	struct ldb_cell cell;
+	int rc = ldb_iter_cell(c->db, c->iter, &cell);
+
+	if (rc)
+		return rc;
+	if (c->hidden++ == 0)
+		collect_copy(&c->first, key, len);
+	put_be32(etag, cell.etag);
+	leveldb_writebatch_put(c->found, (const char *)key, len, (const char *)etag, COLLECT_ETAG);
+	return 0;
+}
+
+/* Looks at the cell under the iterator, which moves on. 1: the slice ends before it. */
 static int collect_look(struct collect *c)
 {
 	size_t len;
 	const unsigned char *key = ldb_iter_key(c->iter, &len);
+	bool inside = c->column.len > 0 && ldb_key_starts(key, len, &c->column);
 	int rc = 0;
 
+	if (c->hidden >= c->progress->batch || (!inside && c->looked >= c->progress->look))
+		return 1;
 	c->looked++;
-	if (c->column.len == 0 || !ldb_key_starts(key, len, &c->column))
+	if (!inside)
 		rc = collect_enter(c, key, len);
 	else if (ldb_key_split_ts(key, len, c->parts.column_end, &c->parts.ts))
 		rc = ldb_db_damaged(c->db, "a cell's key");
+	if (!rc && !c->gc) {
+		collect_copy(&c->key, key, c->parts.family_end);
+		ldb_key_past(&c->key);
+		ldb_iter_skip(c->iter, &c->key, COLLECT_STEPS);
+		return 0;
+	}
+	if (!rc && wcs_view_hides(c->view, wcs_view_expiry(c->gc, c->rank, c->parts.ts)))
+		rc = collect_found(c, key, len);
+	else
+		c->rank++;
+	leveldb_iter_next(c->iter);
+	return rc;
+}
+
+/* ---- Deleting ---------------------------------------------------------------------------- */
+
+/* Deletes a cell that was found, if it still is what it was. */
+static void collect_delete(void *arg, const char *key, size_t len, const char *etag,
+			   size_t etag_len)
+{
+	struct collect *c = arg;
+	struct ldb_cell cell;
+
+	(void)etag_len;
+	if (c->rc)
+		return;
+	collect_copy(&c->key, key, len);
+	if (!leveldb_iter_valid(c->now))
+		ldb_iter_seek(c->now, &c->key);
+	else if (ldb_iter_before(c->now, &c->key))
+		ldb_iter_skip(c->now, &c->key, COLLECT_STEPS);
+	if (!ldb_iter_within(c->now, &c->key))
+		return;
+	c->rc = ldb_iter_cell(c->db, c->now, &cell);
+	if (c->rc || cell.etag != get_be32((const unsigned char *)etag))
+		return;
+	c->rc = ldb_db_batch_cell(c->db, c->batch, c->now, &cell, &len);
+	c->progress->collected++;
+	c->progress->bytes += len + cell.size;
+	c->dead += len + (cell.id == 0 ? cell.size : 0);
+}
+
+static int collect_write(struct collect *c)
+{
+	int rc = ldb_sync_logs(c->db);
+
 	if (rc)
 		return rc;
-	if (!c->gc) {
-		c->target.len = c->parts.family_end;
-		memcpy(c->target.data, key, c->target.len);
-		ldb_key_past(&c->target);
-		ldb_iter_skip(c->iter, &c->target, COLLECT_STEPS);
-		return 0;
-	}
-	if (wcs_view_hides(c->view, wcs_view_expiry(c->gc, c->rank, c->parts.ts)))
-		return 1;
-	leveldb_iter_next(c->iter);
-	c->rank++;
-	return 0;
-}
-
-/* Moves to the next hidden cell. An enum collect_found, or an error. */
-static int collect_find(struct collect *c)
-{
-	while (ldb_iter_before(c->iter, &c->end)) {
-		int rc;
-
-		if (c->looked >= c->look)
-			return COLLECT_ENOUGH;
-		rc = collect_look(c);
-		if (rc != 0)
-			return rc < 0 ? rc : COLLECT_HIDDEN;
-	}
-	return COLLECT_END;
-}
-
-/* Is the iterator at a cell of the column, before the position? */
-static bool collect_behind(const struct collect *c, const struct ldb_key *from)
-{
-	size_t len;
-	const unsigned char *key;
-
-	if (!ldb_iter_within(c->iter, &c->column))
-		return false;
-	key = ldb_iter_key(c->iter, &len);
-	return ldb_key_compare(key, len, from) < 0;
-}
-
-/* Makes an iterator at the start of the slice, whose rank it counts. */
-static int collect_start(struct collect *c, const struct ldb_key *from)
-{
-	int rc = 0;
-
-	c->written = atomic_load(&c->db->counters.bytes_written);
-	c->iter = ldb_db_iterate(c->db);
-	c->column.len = 0;
-	c->looked = 0;
-	ldb_iter_seek(c->iter, from);
-	if (from->len <= LDB_KEY_TABLE_LEN)
-		return 0;
-	rc = collect_enter(c, from->data, from->len);
-	if (rc || !c->gc || !ldb_iter_within(c->iter, &c->column))
-		return rc;
-	ldb_iter_seek(c->iter, &c->column);
-	/* A slice that goes back far goes on as far again. */
-	for (; c->rank < c->last_rank && collect_behind(c, from); c->rank++, c->look++)
-		leveldb_iter_next(c->iter);
-	if (collect_behind(c, from))
-		ldb_iter_seek(c->iter, from);
-	return 0;
-}
-
-static void collect_copy(struct ldb_key *to, leveldb_iterator_t *iter)
-{
-	const unsigned char *key = ldb_iter_key(iter, &to->len);
-
-	memcpy(to->data, key, to->len);
-}
-
-/* Is the hidden cell as it was in the snapshot? 1: it is, and `now` is at it. */
-static int collect_compare(struct collect *c, leveldb_iterator_t *now)
-{
-	struct ldb_cell was, is;
-	int rc = ldb_iter_cell(c->db, c->iter, &was);
-
-	collect_copy(&c->target, c->iter);
-	if (!leveldb_iter_valid(now))
-		ldb_iter_seek(now, &c->target);
-	else
-		ldb_iter_skip(now, &c->target, COLLECT_STEPS);
-	if (rc || !ldb_iter_within(now, &c->target))
-		return rc;
-	rc = ldb_iter_cell(c->db, now, &is);
-	return rc ? rc : is.etag == was.etag;
-}
-
-/* Collects a batch from the hidden cell under the iterator on. The caller holds all row locks.
- * now: of the present cells; the slice's own iterator if nothing was written since it was made. */
-static int collect_batch(struct collect *c, leveldb_iterator_t *now, leveldb_writebatch_t *batch,
-			 struct wcs_collect *progress)
-{
-	uint64_t until = progress->collected + progress->batch;
-	int found = COLLECT_HIDDEN, rc = 1;
-
-	c->look = c->looked + COLLECT_LOOKS_PER_DELETE * progress->batch;
-	while (found == COLLECT_HIDDEN && progress->collected < until) {
-		struct ldb_cell cell;
-		size_t len;
-
-		if (now != c->iter)
-			rc = collect_compare(c, now);
-		if (rc == 1 && (rc = ldb_db_batch_cell(c->db, batch, now, &cell, &len)) == 0) {
-			progress->collected++;
-			progress->bytes += len + cell.size;
-			c->dead += len + (cell.id == 0 ? cell.size : 0);
-			rc = 1;
-		}
-		if (rc < 0)
-			return rc;
-		leveldb_iter_next(c->iter);
-		found = collect_find(c);
-	}
-	rc = ldb_db_iter_error(c->db, c->iter);
-	return rc ? rc : found;
-}
-
-static int collect_write(struct collect *c, struct wcs_collect *progress)
-{
-	leveldb_writebatch_t *batch = leveldb_writebatch_create();
-	leveldb_iterator_t *now = c->iter;
-	uint64_t before = progress->collected;
-	int found = ldb_sync_logs(c->db), rc = 0;
-
+	c->batch = leveldb_writebatch_create();
 	ldb_db_lock_rows(c->db);
-	if (atomic_load(&c->db->counters.bytes_written) != c->written)
-		now = ldb_db_iterate(c->db);
-	if (found == 0)
-		found = collect_batch(c, now, batch, progress);
-	if (now != c->iter)
-		found = ldb_db_iter_end(c->db, now, found);
-	if (found >= 0 && progress->collected > before)
-		rc = ldb_commit(c->db, batch, c->db->options->sync);
+	c->now = ldb_db_iterate(c->db);
+	leveldb_writebatch_iterate(c->found, c, collect_delete, NULL);
+	rc = ldb_db_iter_end(c->db, c->now, c->rc);
+	if (!rc && c->dead > 0)
+		rc = ldb_commit(c->db, c->batch, c->db->options->sync);
 	ldb_db_unlock_rows(c->db);
 	/* A later change that finds nothing hidden must not outlive the deletes. If it comes before
 	 * this sync, it could: a power cut may keep its log and lose that of the batch, which
 	 * LevelDB closed in between. A sync under the locks would hold up every writer for that. */
-	if (!rc && found >= 0 && progress->collected > before && !c->db->options->sync)
+	if (!rc && c->dead > 0 && !c->db->options->sync)
 		rc = ldb_sync_logs(c->db);
-	leveldb_writebatch_destroy(batch);
-	return rc ? rc : found;
+	leveldb_writebatch_destroy(c->batch);
+	return rc;
 }
 
 /* ---- A slice ----------------------------------------------------------------------------- */
 
-/* Looks for the first hidden cell from the place on, and collects from there. */
-static int collect_from(struct collect *c, struct ldb_key *at, struct wcs_collect *progress)
+/* Looks from the place of the last slice on, deletes the cells found, and moves the place. */
+static int collect_run(struct collect *c)
 {
-	int found = collect_start(c, at);
+	struct wcs_collect *progress = c->progress;
+	const unsigned char *key;
+	size_t len;
+	int rc = 0;
 
-	if (found == 0)
-		found = collect_find(c);
-	if (found == COLLECT_HIDDEN) {
-		collect_copy(&c->first, c->iter);
-		found = collect_write(c, progress);
-	}
-	if (found > 0)
-		collect_copy(at, c->iter);
+	ldb_iter_seek_bytes(c->iter, progress->at, progress->len);
+	while (!rc && ldb_iter_before(c->iter, &c->end))
+		rc = collect_look(c);
+	rc = rc < 0 ? rc : ldb_db_iter_error(c->db, c->iter);
+	if (!rc && c->hidden > 0)
+		rc = collect_write(c);
 	progress->looked += c->looked;
-	return ldb_db_iter_end(c->db, c->iter, found);
+	if (rc)
+		return rc;
+	progress->done = !ldb_iter_before(c->iter, &c->end);
+	progress->len = progress->row_len = 0;
+	if (progress->done)
+		return 0;
+	key = ldb_iter_key(c->iter, &len);
+	rc = collect_enter(c, key, len);
+	if (rc)
+		return rc;
+	progress->row_len = ldb_key_get_row(key, &c->parts, progress->row);
+	ldb_key_ts(&c->column, WCS_TS_MAX);
+	memcpy(progress->at, c->column.data, progress->len = c->column.len);
+	return 0;
 }
 
-/* Counts the cells that a slice deleted up to `to`, and adds them to the range to compact. */
-static void collect_add(struct collect *c, const struct ldb_key *to, uint64_t cells)
+/* Adds the cells that a slice deleted to the range to compact, which is pushed if it is worth it.
+ */
+static void collect_push(struct collect *c, uint64_t cells)
 {
 	struct ldb_tombstones *all = &c->db->tombstones;
+	const struct ldb_key *to = c->progress->done ? &c->end : &c->column;
 	struct wcs_slice first = {c->first.data, c->first.len}, end = {to->data, to->len};
+	bool done = c->progress->done, pushed = true;
 
-	ldb_space_dead(c->db, first, end, c->dead);
-	if (all->cells == 0)
-		all->range.from = ldb_place_before(first);
-	all->range.to = ldb_place_behind(end);
-	all->cells += cells;
-	all->bytes += c->dead;
-}
-
-/* Offers the range to the queue if it is worth a compaction. end: of the table. */
-static void collect_offer(struct ldb *db, size_t enough, bool end)
-{
-	struct ldb_tombstones *all = &db->tombstones;
-	const struct ldb_range *range = &all->range;
-	bool dense, queued = true;
-
-	if (all->cells >= (end ? COLLECT_END_CELLS : enough)) {
-		dense = ldb_space_size(db, range) / COLLECT_DENSITY <= all->bytes;
-		queued = !dense || ldb_space_push(db, range, end ? LDB_SPACE_RANGES : COLLECT_QUEUE,
-						  false) != 0;
-	} else if (!end) {
-		return;
+	if (cells > 0) {
+		ldb_space_dead(c->db, first, end, c->dead);
+		if (all->cells == 0)
+			all->range.from = ldb_place_before(first);
+		all->cells += cells;
+		all->bytes += c->dead;
 	}
-	if (queued || end)
+	all->range.to = ldb_place_behind(end);
+	if (all->cells < (done ? COLLECT_END_CELLS : c->progress->compact))
+		pushed = done;
+	else if (ldb_space_size(c->db, &all->range) / COLLECT_DENSITY <= all->bytes)
+		pushed = ldb_space_push(c->db, &all->range,
+					done ? LDB_SPACE_RANGES : COLLECT_RANGES, false) != 0;
+	if (pushed || done)
 		all->cells = all->bytes = 0;
 }
 
 int ldb_collect_slice(void *engine, const struct wcs_view *view, uint32_t table,
 		      struct wcs_collect *progress)
 {
-	struct ldb *db = engine;
 	struct collect *c = malloc(sizeof(*c));
 	uint64_t collected = progress->collected;
-	struct ldb_key_parts parts;
-	struct ldb_key *at;
-	int found;
+	int rc;
 
 	if (!c)
 		return -ENOMEM;
-	at = &c->at;
-	c->db = db;
+	memset(c, 0, offsetof(struct collect, parts));
+	c->db = engine;
 	c->view = view;
-	c->look = progress->look;
-	c->dead = 0;
+	c->progress = progress;
+	c->column.len = 0;
 	ldb_key_table_past(&c->end, table);
-	ldb_key_table(at, table);
+	ldb_key_table(&c->key, table);
 	if (progress->len == 0)
-		db->tombstones.cells = db->tombstones.bytes = 0;
-	if (progress->len > LDB_KEY_TABLE_LEN && progress->len <= sizeof(at->data) &&
-	    memcmp(progress->at, at->data, LDB_KEY_TABLE_LEN) == 0) {
-		memcpy(at->data, progress->at, progress->len);
-		at->len = progress->len;
+		c->db->tombstones.cells = c->db->tombstones.bytes = 0;
+	if (progress->len <= c->key.len || !ldb_key_starts(progress->at, progress->len, &c->key))
+		memcpy(progress->at, c->key.data, progress->len = c->key.len);
+	c->found = leveldb_writebatch_create();
+	c->iter = ldb_db_iterate(c->db);
+	rc = collect_run(c);
+	leveldb_iter_destroy(c->iter);
+	leveldb_writebatch_destroy(c->found);
+	if (!rc) {
+		if (c->dead > 0)
+			ldb_reclaim_wake(c->db);
+		collect_push(c, progress->collected - collected);
 	}
-	found = collect_from(c, at, progress);
-	if (found < 0)
-		goto out;
-	progress->done = found == COLLECT_END;
-	progress->len = progress->done ? 0 : at->len;
-	memcpy(progress->at, at->data, progress->len);
-	progress->row_len = 0;
-	if (!progress->done && ldb_key_split(at->data, at->len, &parts) == 0)
-		progress->row_len = ldb_key_get_row(at->data, &parts, progress->row);
-	if (progress->collected > collected) {
-		collect_add(c, progress->done ? &c->end : at, progress->collected - collected);
-		ldb_reclaim_wake(db);
-	}
-	collect_offer(db, progress->compact, progress->done);
-out:
 	free(c);
-	return found < 0 ? found : 0;
+	return rc;
 }
