@@ -85,8 +85,7 @@ static int advise_table(struct advise *advise, const char *name)
 	if (named)
 		table = *named;
 	snprintf(table.name, sizeof(table.name), "%s", name);
-	if (wcs_advice_table_end(advise->advice))
-		return program_fail(&program, "no memory");
+	wcs_advice_table_end(advise->advice);
 	advise->in = table;
 	if (wcs_advice_table(advise->advice, &advise->in))
 		return program_fail(&program, "no memory");
@@ -96,8 +95,7 @@ static int advise_table(struct advise *advise, const char *name)
 /* Takes the schema of the line; the table before it ends. */
 static int advise_schema(struct advise *advise)
 {
-	if (wcs_advice_table_end(advise->advice))
-		return program_fail(&program, "no memory");
+	wcs_advice_table_end(advise->advice);
 	advise->in = (struct wcs_table_schema){.keys = NULL};
 	wcs_schema_free(advise->schema);
 	advise->schema = advise->line->schema;

@@ -45,14 +45,14 @@ static enum segment_class class_of_codec(enum wcs_codec codec)
 /* Adds a segment of the row's key. Returns its class. */
 static enum segment_class add_segment(struct wcs_advice *advice, size_t i, struct wcs_slice segment)
 {
-	struct advice_segment *at = &advice->stats->segments[i];
+	struct advice_segment *at = &advice->stats.segments[i];
 	bool coded = wcs_keys_coded(advice->keys, i);
 	enum segment_class class =
 		coded ? class_of_codec(advice->keys->segments[i].codec) : segment_class(segment);
 
 	at->rows++;
 	if (at->classes[class]++ == 0)
-		at->keys[class] = advice->stats->row.key;
+		at->keys[class] = advice->stats.row.key;
 	if (class == SEGMENT_NUMBER && !coded)
 		add_number(at, segment);
 	return class;
@@ -60,7 +60,7 @@ static enum segment_class add_segment(struct wcs_advice *advice, size_t i, struc
 
 static void add_segments(struct wcs_advice *advice)
 {
-	struct advice_stats *stats = advice->stats;
+	struct advice_stats *stats = &advice->stats;
 	const unsigned char *at = stats->row.key.bytes, *end = at + stats->row.key.len;
 	bool personal = false, more = true;
 	size_t depth = 0;
@@ -105,9 +105,9 @@ static void add_to_order(struct advice_order *order, int64_t ts)
 /* Compares the present row with the one before. */
 static void row_compare(struct wcs_advice *advice)
 {
-	struct advice_order *order = &advice->stats->order;
-	struct wcs_slice before = advice_key_slice(&advice->stats->before),
-			 key = advice_key_slice(&advice->stats->row.key);
+	struct advice_order *order = &advice->stats.order;
+	struct wcs_slice before = advice_key_slice(&advice->stats.before),
+			 key = advice_key_slice(&advice->stats.row.key);
 	size_t same = wcs_slice_shared_segments(before, key, advice->delimiter);
 	int compared = wcs_slice_compare(before, key);
 
@@ -122,7 +122,7 @@ static void row_compare(struct wcs_advice *advice)
 
 static void row_end(struct wcs_advice *advice)
 {
-	struct advice_stats *stats = advice->stats;
+	struct advice_stats *stats = &advice->stats;
 
 	if (stats->row.key.len == 0)
 		return;
@@ -136,7 +136,7 @@ static void row_end(struct wcs_advice *advice)
 
 static void row_begin(struct wcs_advice *advice, struct wcs_slice key)
 {
-	struct advice_stats *stats = advice->stats;
+	struct advice_stats *stats = &advice->stats;
 	struct advice_row *row = &stats->row;
 
 	if (row->key.len > 0 && wcs_slice_compare(advice_key_slice(&row->key), key) == 0)
@@ -219,7 +219,7 @@ static void add_to_column(struct advice_row *row, const struct wcs_cell *cell)
 
 void wcs_advice_cell(struct wcs_advice *advice, const struct wcs_cell *cell)
 {
-	struct advice_stats *stats = advice->stats;
+	struct advice_stats *stats = &advice->stats;
 	struct advice_row *row = &stats->row;
 	struct advice_family *family;
 
@@ -248,8 +248,8 @@ void advice_again(struct wcs_advice *advice)
 {
 	const struct wcs_table_schema *schema = advice->schema;
 
-	memset(advice->stats, 0, sizeof(*advice->stats));
-	advice->stats->order =
+	memset(&advice->stats, 0, sizeof(advice->stats));
+	advice->stats.order =
 		(struct advice_order){.lead = ADVICE_SEGMENTS - 1, .values = 1, .random = 1};
 	advice->family_count = schema->family_count;
 	advice->family_last = 0;
@@ -262,22 +262,20 @@ void advice_again(struct wcs_advice *advice)
 	}
 }
 
-int wcs_advice_table_end(struct wcs_advice *advice)
+void wcs_advice_table_end(struct wcs_advice *advice)
 {
 	const size_t places[ADVICE_STORE + 1] = {[ADVICE_TABLE] = 1,
 						 [ADVICE_SEGMENT] = ADVICE_SEGMENTS,
 						 [ADVICE_FAMILY] = advice->family_count,
 						 [ADVICE_HOT] = WCS_HEAT_HOT_MAX};
-	int rc = 0;
 
 	if (advice->schema) {
 		row_end(advice);
 		print_table(advice);
 		rules_check(advice, places, advice->schema->name);
-		rc = tables_add(advice);
+		tables_add(advice);
 	}
 	advice->schema = NULL;
-	return rc;
 }
 
 int wcs_advice_table(struct wcs_advice *advice, const struct wcs_table_schema *schema)
@@ -308,12 +306,8 @@ int wcs_advice_new(const struct wcs_advice_options *options, struct wcs_advice *
 {
 	struct wcs_advice *made = calloc(1, sizeof(*made));
 
-	if (made)
-		made->stats = calloc(1, sizeof(*made->stats));
-	if (!made || !made->stats) {
-		wcs_advice_free(made);
+	if (!made)
 		return -ENOMEM;
-	}
 	made->options = *options;
 	*advice = made;
 	return 0;
@@ -323,8 +317,6 @@ void wcs_advice_free(struct wcs_advice *advice)
 {
 	if (!advice)
 		return;
-	free(advice->stats);
 	free(advice->families);
-	free(advice->alike);
 	free(advice);
 }

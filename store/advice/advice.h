@@ -38,8 +38,8 @@ void wcs_advice_cell(struct wcs_advice *advice, const struct wcs_cell *cell);
 /* The traffic of the table: its heat maps of operations and of writes. -ENOMEM. */
 int wcs_advice_traffic(struct wcs_advice *advice, const struct wcs_heat_map *operations,
 		       const struct wcs_heat_map *writes);
-/* Ends the table, if there is one, and prints its findings. -ENOMEM: they are printed. */
-int wcs_advice_table_end(struct wcs_advice *advice);
+/* Ends the table, if there is one, and prints its findings. */
+void wcs_advice_table_end(struct wcs_advice *advice);
 /* The same, and prints the findings that are about several tables. */
 void wcs_advice_end(struct wcs_advice *advice);
 

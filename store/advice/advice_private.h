@@ -86,6 +86,12 @@ struct advice_traffic {
 	struct advice_key key; /* the hottest row; the prefix; the start of the moving range */
 };
 
+/* Do the rows come in the order of their keys, or in the opposite one? */
+static inline bool advice_is_sorted(const struct advice_order *order)
+{
+	return order->up == 0 || order->down == 0;
+}
+
 struct advice_stats {
 	uint64_t rows, cells, bytes;
 	bool sample; /* not all rows were read */
@@ -115,11 +121,11 @@ struct wcs_advice {
 	const struct wcs_table_schema *schema; /* NULL: between tables */
 	const struct wcs_keys *keys;
 	unsigned char delimiter;
-	struct advice_stats *stats;
+	struct advice_stats stats;
 	struct advice_family *families; /* those of the schema, and others as they come */
 	size_t family_count, family_room, family_last;
-	struct advice_alike *alike;
-	size_t alike_count, alike_room;
+	struct advice_alike alike[WCS_TABLES_MAX];
+	size_t alike_count;
 };
 
 enum advice_severity { ADVICE_NOTE, ADVICE_WARNING, ADVICE_ERROR };
@@ -141,13 +147,16 @@ struct advice_finding {
 	size_t segment;		      /* from 1; 0: none */
 };
 
+/* Sets the value and the evidence. at: the index of the segment, family, hot row or group of
+ * tables. false: the rule does not apply. */
+typedef bool advice_find(const struct wcs_advice *advice, size_t at,
+			 struct advice_finding *finding);
+
 struct advice_rule {
 	const char *name;
 	enum advice_severity severity;
 	enum advice_scope scope;
-	/* Sets the value and the evidence. at: the index of the segment, family, hot row or group
-	 * of tables. false: the rule does not apply. */
-	bool (*find)(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
+	advice_find *find;
 	double threshold;      /* a larger value is a fault */
 	double next;	       /* a larger value breaks the next rule instead; 0: none does */
 	enum advice_unit unit; /* of the value and the threshold */
@@ -165,29 +174,15 @@ struct advice_rule {
 void rules_check(const struct wcs_advice *advice, const size_t *places, const char *table);
 
 /* ---- rules_keys.c, rules_size.c, rules_traffic.c: functions of rules ---- */
-bool rules_hashed(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
-bool rules_class(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
-bool rules_numbers(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
-bool rules_personal(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
-bool rules_depths(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
-bool rules_order(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
-bool rules_time_first(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
-bool rules_number_first(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
-bool rules_salt_uneven(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
-bool rules_salt_idle(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
-
-bool rules_peak(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
-bool rules_families(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
-bool rules_empty(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
-bool rules_names(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
-
-bool rules_traffic(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
+advice_find rules_hashed, rules_class, rules_numbers, rules_personal, rules_depths, rules_order,
+	rules_time_first, rules_number_first, rules_salt_uneven, rules_salt_idle;
+advice_find rules_peak, rules_families, rules_empty, rules_names;
+advice_find rules_traffic;
 
 /* ---- tables.c ---- */
-/* Remembers the table that ends, if it is small. -ENOMEM. */
-int tables_add(struct wcs_advice *advice);
-/* Fills in the finding about the group of small tables at that place. Returns true. */
-bool rules_tables(const struct wcs_advice *advice, size_t at, struct advice_finding *finding);
+/* Remembers the table that ends, if it is small. */
+void tables_add(struct wcs_advice *advice);
+advice_find rules_tables;
 
 /* ---- print.c ---- */
 /* The header of a table, for people. */

@@ -17,15 +17,9 @@
 static const char *const severities[] = {
 	[ADVICE_NOTE] = "note", [ADVICE_WARNING] = "warning", [ADVICE_ERROR] = "error"};
 
-/* Were rows of the input neither in the order of their keys nor in the opposite one? */
-static bool is_unsorted(const struct advice_stats *stats)
-{
-	return stats->order.up > 0 && stats->order.down > 0;
-}
-
 void print_table(const struct wcs_advice *advice)
 {
-	const struct advice_stats *stats = advice->stats;
+	const struct advice_stats *stats = &advice->stats;
 	FILE *to = advice->options.to;
 
 	if (advice->options.json)
@@ -45,17 +39,11 @@ void print_table(const struct wcs_advice *advice)
 		fputs("; empty-family, long-names, salt-uneven and small-tables need all rows "
 		      "(rowfs-advise --whole)",
 		      to);
-	if (is_unsorted(stats))
+	if (!advice_is_sorted(&stats->order))
 		fputs("; the rows are not in the order of their keys, so writes-at-end, "
 		      "number-first and salt-idle were not looked for",
 		      to);
 	fputc('\n', to);
-}
-
-/* The shown form of a key, which the caller frees; NULL: no memory. */
-static char *key_text(const struct wcs_advice *advice, const struct advice_key *key)
-{
-	return wcs_keys_text(advice->keys, advice_key_slice(key));
 }
 
 /* Writes a value with its unit; of none: "". */
@@ -94,7 +82,9 @@ static void print_text(const struct wcs_advice *advice, const struct advice_find
 {
 	const struct advice_rule *rule = finding->rule;
 	FILE *to = advice->options.to;
-	char *key = finding->key ? utf8_safe(key_text(advice, finding->key)) : NULL;
+	char *key = finding->key
+			    ? utf8_safe(wcs_keys_text(advice->keys, advice_key_slice(finding->key)))
+			    : NULL;
 	char value[VALUE_ROOM], limit[VALUE_ROOM];
 
 	print_value(value, rule->unit, finding->value);
@@ -121,10 +111,12 @@ static json_t *print_number(double value)
 
 static json_t *print_evidence(const struct wcs_advice *advice, const struct advice_finding *finding)
 {
-	const struct advice_stats *stats = advice->stats;
+	const struct advice_stats *stats = &advice->stats;
 	const struct advice_rule *rule = finding->rule;
 	bool table = rule->scope != ADVICE_STORE;
-	char *key = finding->key ? key_text(advice, finding->key) : NULL, value[VALUE_ROOM];
+	char *key = finding->key ? wcs_keys_text(advice->keys, advice_key_slice(finding->key))
+				 : NULL,
+	     value[VALUE_ROOM];
 	json_t *evidence;
 
 	print_value(value, rule->unit, finding->value);
@@ -136,7 +128,7 @@ static json_t *print_evidence(const struct wcs_advice *advice, const struct advi
 			     "keys", key ? json_pack("[s]", key) : json_array(), "rows",
 			     table ? json_integer((json_int_t)stats->rows) : NULL, "sample",
 			     table ? json_boolean(stats->sample) : NULL, "sorted",
-			     table ? json_boolean(!is_unsorted(stats)) : NULL);
+			     table ? json_boolean(advice_is_sorted(&stats->order)) : NULL);
 	free(key);
 	return evidence;
 }

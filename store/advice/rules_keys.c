@@ -6,7 +6,7 @@
 static bool share_of(const struct wcs_advice *advice, size_t at, enum segment_class class,
 		     struct advice_finding *finding)
 {
-	const struct advice_segment *segment = &advice->stats->segments[at];
+	const struct advice_segment *segment = &advice->stats.segments[at];
 
 	if (segment->rows < ADVICE_ROWS || segment->classes[class] == 0)
 		return false;
@@ -25,7 +25,7 @@ static bool is_alone(const struct advice_stats *stats)
 bool rules_hashed(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
 {
 	(void)at;
-	return advice->stats->order.lead == 0 && is_alone(advice->stats) &&
+	return advice->stats.order.lead == 0 && is_alone(&advice->stats) &&
 	       share_of(advice, 0, SEGMENT_HASH, finding);
 }
 
@@ -36,7 +36,7 @@ bool rules_class(const struct wcs_advice *advice, size_t at, struct advice_findi
 
 bool rules_numbers(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
 {
-	const struct advice_segment *segment = &advice->stats->segments[at];
+	const struct advice_segment *segment = &advice->stats.segments[at];
 
 	return !wcs_keys_coded(advice->keys, at) && segment->shortest < segment->longest &&
 	       !segment->padded && share_of(advice, at, SEGMENT_NUMBER, finding);
@@ -44,7 +44,7 @@ bool rules_numbers(const struct wcs_advice *advice, size_t at, struct advice_fin
 
 bool rules_personal(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
 {
-	const struct advice_stats *stats = advice->stats;
+	const struct advice_stats *stats = &advice->stats;
 
 	(void)at;
 	if (stats->rows < ADVICE_ROWS || stats->personal == 0)
@@ -57,7 +57,7 @@ bool rules_personal(const struct wcs_advice *advice, size_t at, struct advice_fi
 /* The share of the rows whose number of segments is not the usual one. */
 bool rules_depths(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
 {
-	const struct advice_stats *stats = advice->stats;
+	const struct advice_stats *stats = &advice->stats;
 	size_t most = 0, next = 0;
 
 	(void)at;
@@ -75,18 +75,12 @@ bool rules_depths(const struct wcs_advice *advice, size_t at, struct advice_find
 
 /* ---- Order ------------------------------------------------------------------------------- */
 
-/* Do the rows come in the order of their keys, or in the opposite one? */
-static bool is_sorted(const struct advice_order *order)
-{
-	return order->up == 0 || order->down == 0;
-}
-
 /* Do the timestamps tell the order of the writes? Those of a load, or of a few loads, tell theirs.
  */
 static bool is_order_known(const struct advice_order *order)
 {
-	return order->values > ADVICE_ROWS && order->rows > ADVICE_ROWS && is_sorted(order) &&
-	       order->to - order->from >= RULES_LOAD &&
+	return order->values > ADVICE_ROWS && order->rows > ADVICE_ROWS &&
+	       advice_is_sorted(order) && order->to - order->from >= RULES_LOAD &&
 	       (double)(order->later + order->earlier) >= RULES_MOST * (double)(order->rows - 1);
 }
 
@@ -99,50 +93,46 @@ static double order_of(const struct advice_order *order)
 	return is_order_known(order) ? (double)most / (double)(order->later + order->earlier) : 0;
 }
 
-/* Is more than that share of the leading segments of the class? A codec that reverses its bytes
- * makes neither times nor numbers. */
-static bool begins(const struct wcs_advice *advice, enum segment_class class, double limit)
+/* The share of the leading segments that are times or numbers, or words with a number. A codec that
+ * reverses its bytes makes none of them. */
+static double begin_in_order(const struct advice_stats *stats, bool words)
 {
-	struct advice_finding finding;
+	const struct advice_segment *lead = &stats->segments[stats->order.lead];
+	uint64_t rows = lead->classes[SEGMENT_TIME] + lead->classes[SEGMENT_NUMBER] +
+			(words ? lead->classes[SEGMENT_COUNTED] : 0);
 
-	return share_of(advice, advice->stats->order.lead, class, &finding) &&
-	       finding.value > limit;
-}
-
-static bool begins_in_order(const struct wcs_advice *advice, double limit)
-{
-	return begins(advice, SEGMENT_TIME, limit) || begins(advice, SEGMENT_NUMBER, limit);
+	return lead->rows < ADVICE_ROWS ? 0 : (double)rows / (double)lead->rows;
 }
 
 bool rules_order(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
 {
+	const struct advice_stats *stats = &advice->stats;
+
 	(void)at;
-	if (wcs_keys_salted(advice->keys) ||
-	    (!begins_in_order(advice, RULES_MOST) && !begins(advice, SEGMENT_COUNTED, RULES_MOST)))
-		return false;
-	finding->value = order_of(&advice->stats->order);
-	finding->key = &advice->stats->before;
-	finding->segment = advice->stats->order.lead + 1;
-	return true;
+	finding->value = order_of(&stats->order);
+	finding->key = &stats->before;
+	finding->segment = stats->order.lead + 1;
+	return !wcs_keys_salted(advice->keys) && begin_in_order(stats, true) > RULES_MOST;
 }
 
 /* Silent where rules_order has more to say. */
 bool rules_time_first(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
 {
 	(void)at;
-	if (wcs_keys_salted(advice->keys) || order_of(&advice->stats->order) > RULES_MOST)
+	if (wcs_keys_salted(advice->keys) || order_of(&advice->stats.order) > RULES_MOST)
 		return false;
-	return share_of(advice, advice->stats->order.lead, SEGMENT_TIME, finding);
+	return share_of(advice, advice->stats.order.lead, SEGMENT_TIME, finding);
 }
 
 /* Silent where the order of the writes is known. */
 bool rules_number_first(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
 {
-	const struct advice_order *order = &advice->stats->order;
+	const struct advice_order *order = &advice->stats.order;
 
 	(void)at;
-	return !wcs_keys_salted(advice->keys) && is_alone(advice->stats) && is_sorted(order) &&
-	       !is_order_known(order) && share_of(advice, order->lead, SEGMENT_NUMBER, finding);
+	return !wcs_keys_salted(advice->keys) && is_alone(&advice->stats) &&
+	       advice_is_sorted(order) && !is_order_known(order) &&
+	       share_of(advice, order->lead, SEGMENT_NUMBER, finding);
 }
 
 /* ---- Salt -------------------------------------------------------------------------------- */
@@ -155,24 +145,24 @@ bool rules_salt_uneven(const struct wcs_advice *advice, size_t at, struct advice
 	uint64_t most = 0;
 
 	(void)at;
-	if (!wcs_keys_salted(keys) || advice->stats->sample ||
-	    advice->stats->rows < 20 * keys->buckets)
+	if (!wcs_keys_salted(keys) || advice->stats.sample ||
+	    advice->stats.rows < 20 * keys->buckets)
 		return false;
 	for (size_t i = 0; i < keys->buckets; i++)
-		if (advice->stats->buckets[i] > most)
-			most = advice->stats->buckets[i];
-	finding->value = (double)most * keys->buckets / (double)advice->stats->rows;
+		if (advice->stats.buckets[i] > most)
+			most = advice->stats.buckets[i];
+	finding->value = (double)most * keys->buckets / (double)advice->stats.rows;
 	return true;
 }
 
 /* The buckets, where the order of the keys is not that of the writes, and no prefix is hot. */
 bool rules_salt_idle(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
 {
-	const struct advice_stats *stats = advice->stats;
+	const struct advice_stats *stats = &advice->stats;
 
 	(void)at;
 	if (!wcs_keys_salted(advice->keys) || !is_order_known(&stats->order) ||
-	    begins_in_order(advice, RULES_FEW) || order_of(&stats->order) > RULES_MOST ||
+	    begin_in_order(stats, false) > RULES_FEW || order_of(&stats->order) > RULES_MOST ||
 	    stats->traffic[WCS_HEAT_HOT_PREFIX][0].share > 0 ||
 	    stats->traffic[WCS_HEAT_SEQUENTIAL][0].share > 0)
 		return false;

@@ -5,7 +5,7 @@
 bool rules_peak(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
 {
 	const struct advice_peak *peak =
-		(const void *)((const char *)advice->stats + finding->rule->of);
+		(const void *)((const char *)&advice->stats + finding->rule->of);
 
 	(void)at;
 	finding->value = (double)peak->value;
@@ -26,7 +26,7 @@ bool rules_empty(const struct wcs_advice *advice, size_t at, struct advice_findi
 {
 	const struct advice_family *family = &advice->families[at];
 
-	if (!family->declared || advice->stats->sample || advice->stats->rows < ADVICE_ROWS)
+	if (!family->declared || advice->stats.sample || advice->stats.rows < ADVICE_ROWS)
 		return false;
 	finding->value = family->cells == 0;
 	finding->family = family->name;
@@ -39,7 +39,7 @@ bool rules_names(const struct wcs_advice *advice, size_t at, struct advice_findi
 {
 	const struct advice_family *family = &advice->families[at];
 
-	if (advice->stats->sample || family->filled < ADVICE_ROWS ||
+	if (advice->stats.sample || family->filled < ADVICE_ROWS ||
 	    family->names <= RULES_NAME * family->filled)
 		return false;
 	finding->value = (double)family->names / (double)family->values;

@@ -57,7 +57,7 @@ static void set_traffic(struct wcs_advice *advice, const struct wcs_heat_map *ma
 				unsalted(advice, map->ranges[finding->last].start));
 	else
 		key = wcs_keys_unsalted(advice->keys, key);
-	traffic = traffic_for(advice->stats, finding->pattern, key);
+	traffic = traffic_for(&advice->stats, finding->pattern, key);
 	advice_key_set(&traffic->key, key);
 	traffic->share += finding->share / 100.0;
 }
@@ -85,7 +85,7 @@ int wcs_advice_traffic(struct wcs_advice *advice, const struct wcs_heat_map *ope
 /* A salt spreads an end that moves. */
 bool rules_traffic(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)
 {
-	const struct advice_traffic *traffic = &advice->stats->traffic[finding->rule->of][at];
+	const struct advice_traffic *traffic = &advice->stats.traffic[finding->rule->of][at];
 
 	finding->value = traffic->share;
 	finding->key = &traffic->key;

@@ -101,13 +101,13 @@ static int read_sample(struct wcs_advice *advice, struct wcs_table *table,
 	int rc = splits ? wcs_range_splits(table, &range, WCS_SPLITS_MAX, add_split, splits)
 			: -ENOMEM;
 
-	advice->stats->sample = true;
+	advice->stats.sample = true;
 	if (rc == 0 && splits->count > 0) {
-		uint64_t of = all_rows(advice->stats, splits);
+		uint64_t of = all_rows(&advice->stats, splits);
 
 		advice_again(advice);
-		advice->stats->sample = true;
-		advice->stats->of = of;
+		advice->stats.sample = true;
+		advice->stats.of = of;
 		most.bytes = first->bytes / (splits->count + 1);
 	}
 	for (size_t i = 0; rc >= 0 && splits->count > 0 && i <= splits->count; i++) {
@@ -164,7 +164,7 @@ static int advise_table(struct wcs_advice *advice, struct wcs_store *store,
 		if (rc == 0)
 			rc = read_traffic(advice, table);
 		if (rc == 0)
-			rc = wcs_advice_table_end(advice);
+			wcs_advice_table_end(advice);
 		wcs_table_close(table);
 	}
 	if (rc == -ENOENT) { /* it was removed meanwhile */

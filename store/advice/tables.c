@@ -2,10 +2,8 @@
 /* Groups small tables by their schema: families with types and policies, delimiter, key design. */
 #include "store/advice/advice_private.h"
 
-#include <errno.h>
 #include <string.h>
 
-#include "lib/grow.h"
 #include "lib/hash.h"
 
 #define TABLES_SMALL 10000u /* rows of a small table at most */
@@ -40,30 +38,22 @@ static uint64_t schema_hash(const struct wcs_advice *advice)
 	return hash;
 }
 
-int tables_add(struct wcs_advice *advice)
+void tables_add(struct wcs_advice *advice)
 {
 	uint64_t schema = schema_hash(advice);
-	struct advice_alike *alike;
-	int rc;
+	size_t at = 0;
 
-	if (advice->stats->sample || advice->stats->rows > TABLES_SMALL ||
-	    advice->family_count == 0)
-		return 0;
-	for (size_t i = 0; i < advice->alike_count; i++)
-		if (advice->alike[i].schema == schema) {
-			advice->alike[i].tables++;
-			return 0;
-		}
-	if (advice->alike_count == WCS_TABLES_MAX)
-		return 0;
-	rc = grow(&advice->alike, &advice->alike_room, advice->alike_count + 1, 16,
-		  sizeof(*advice->alike));
-	if (rc != 0)
-		return rc;
-	alike = &advice->alike[advice->alike_count++];
-	*alike = (struct advice_alike){.schema = schema, .tables = 1};
-	strcpy(alike->name, advice->schema->name);
-	return 0;
+	if (advice->stats.sample || advice->stats.rows > TABLES_SMALL || advice->family_count == 0)
+		return;
+	while (at < advice->alike_count && advice->alike[at].schema != schema)
+		at++;
+	if (at == WCS_TABLES_MAX)
+		return;
+	if (at == advice->alike_count) {
+		advice->alike[advice->alike_count++].schema = schema;
+		strcpy(advice->alike[at].name, advice->schema->name);
+	}
+	advice->alike[at].tables++;
 }
 
 bool rules_tables(const struct wcs_advice *advice, size_t at, struct advice_finding *finding)

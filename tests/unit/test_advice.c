@@ -75,22 +75,6 @@ SUITE_LOOP(test_key_rules, KEY_CASES, 10)
 		key_run(c, c->silent, false);
 }
 
-/* Fewer than a hundred rows say nothing about a table. */
-SUITE_TEST(test_few_rows_are_no_evidence, 10)
-{
-	struct checked checked;
-	char key[64];
-
-	for (int rows = 99; rows <= 100; rows++) {
-		checked_open(&checked, PLAIN, true);
-		for (int i = 0; i < rows; i++) {
-			snprintf(key, sizeof(key), "550e8400-e29b-41d4-a716-446655%06d", i);
-			feed(&checked, key, WCS_TS_SERVER);
-		}
-		checked_expect(&checked, "hashed-keys", rows == 100);
-	}
-}
-
 /* ---- Order: 1,001 rows ------------------------------------------------------------------- */
 
 static const struct order_case {
@@ -136,76 +120,92 @@ SUITE_LOOP(test_order_rules, sizeof(order_cases) / sizeof(*order_cases), 10)
 	checked_expect(&checked, c->rule, c->found);
 }
 
-/* The neighbours among numbers with their digits in reverse are mostly in order, but all of them
- * are not. */
-SUITE_TEST(test_reversed_numbers_have_no_order, 10)
-{
-	for (int reversed = 0; reversed <= 1; reversed++) {
-		struct checked checked;
-		char key[8];
+/* ---- Tables of which a function makes the rows ------------------------------------------- */
 
-		checked_open(&checked, PLAIN, true);
-		for (int i = 0; i < 10000; i++) {
-			int number =
-				i / 1000 + i / 100 % 10 * 10 + i / 10 % 10 * 100 + i % 10 * 1000;
+#define UUID "550e8400-e29b-41d4-a716-446655"
 
-			snprintf(key, sizeof(key), "%04d", i);
-			feed(&checked, key, (reversed ? number : i) * INT64_C(60000000));
-		}
-		checked_expect(&checked, "writes-at-end", !reversed);
-	}
-}
-
-/* Rows that are a minute apart were not loaded at once; the first is of 1970, at 0. */
-SUITE_TEST(test_a_load_is_no_order_of_writes, 10)
-{
-	for (int64_t span = 59999999; span <= 60000000; span++)
-		for (int rule = 0; rule < 2; rule++) {
-			struct checked checked;
-			char key[64];
-
-			checked_open(&checked, PLAIN, true);
-			for (int i = 0; i <= 1000; i++) {
-				snprintf(key, sizeof(key), "%04d", i);
-				feed(&checked, key, span * i / 1000);
-			}
-			checked_expect(&checked, rule ? "number-first" : "writes-at-end",
-				       rule == (span < 60000000));
-		}
-}
+/* of: a parameter of the form. */
+typedef void make_row(int i, int64_t of, char key[64], int64_t *ts);
 
 /* A hash before the times of a device is its name; each key with a hash of its own has none. */
-SUITE_TEST(test_hashes_of_devices, 10)
+static void make_hashes(int i, int64_t each, char key[64], int64_t *ts)
 {
-	for (int each = 1; each <= 2; each++) {
-		struct checked checked;
-		char key[64];
+	*ts = WCS_TS_SERVER;
+	snprintf(key, 64, UUID "%06d#%d", i / (int)each, i);
+}
 
-		checked_open(&checked, PLAIN, true);
-		for (int i = 0; i < 1000; i++) {
-			snprintf(key, sizeof(key), "550e8400-e29b-41d4-a716-446655%06d#%d",
-				 i / each, i);
-			feed(&checked, key, WCS_TS_SERVER);
-		}
-		checked_expect(&checked, "hashed-keys", each == 1);
-	}
+/* The neighbours among numbers with their digits in reverse are mostly in order, but all of them
+ * are not. */
+static void make_numbers(int i, int64_t reversed, char key[64], int64_t *ts)
+{
+	int other = i / 1000 + i / 100 % 10 * 10 + i / 10 % 10 * 100 + i % 10 * 1000;
+
+	*ts = (reversed ? other : i) * INT64_C(60000000);
+	snprintf(key, 64, "%04d", i);
+}
+
+/* All within that span; the first is of 1970, at 0. */
+static void make_load(int i, int64_t span, char key[64], int64_t *ts)
+{
+	*ts = span * i / 1000;
+	snprintf(key, 64, "%04d", i);
 }
 
 /* Numbered devices whose rows have the time last: sorted by key, or in the order of their writes.
  */
-SUITE_TEST(test_devices_with_times_are_no_order, 10)
+static void make_devices(int i, int64_t by_key, char key[64], int64_t *ts)
 {
-	for (int by_key = 0; by_key <= 1; by_key++) {
-		struct checked checked;
-		char key[64];
+	int device = by_key ? i / 20 : i % 500, at = 1795334400 + (by_key ? i % 20 : i / 500);
 
-		checked_open(&checked, PLAIN, true);
-		for (int i = 0; i < 10000; i++) {
-			int device = by_key ? i / 20 : i % 500, at = by_key ? i % 20 : i / 500;
+	*ts = at * INT64_C(1000000) + device;
+	snprintf(key, 64, "%03d#%d", device, at);
+}
 
-			snprintf(key, sizeof(key), "%03d#%d", device, 1795334400 + at);
-			feed(&checked, key, (1795334400 + at) * INT64_C(1000000) + device);
-		}
+/* Two loads of numbers, the later one behind the other. */
+static void make_two_loads(int i, int64_t rows, char key[64], int64_t *ts)
+{
+	*ts = 1 + i / (rows / 2) * INT64_C(86400000000);
+	snprintf(key, 64, "%04d", i);
+}
+
+static const struct made_case {
+	const char *rule; /* NULL: there is no finding at all */
+	int rows;
+	make_row *make;
+	int64_t of;
+	bool found;
+} made_cases[] = {
+	{"hashed-keys", 1000, make_hashes, 1, true},
+	{"hashed-keys", 1000, make_hashes, 2, false},
+	{"hashed-keys", 100, make_hashes, 1, true},
+	{"hashed-keys", 99, make_hashes, 1, false}, /* fewer say nothing about a table */
+	{"writes-at-end", 10000, make_numbers, 0, true},
+	{"writes-at-end", 10000, make_numbers, 1, false},
+	{"writes-at-end", 1001, make_load, 60000000, true},
+	{"number-first", 1001, make_load, 60000000, false},
+	{"writes-at-end", 1001, make_load, 59999999, false}, /* at once */
+	{"number-first", 1001, make_load, 59999999, true},
+	{"writes-at-end", 1000, make_two_loads, 1000, false},
+	{"number-first", 1000, make_two_loads, 1000, true},
+	{NULL, 10000, make_devices, 0, false},
+	{NULL, 10000, make_devices, 1, false},
+};
+
+SUITE_LOOP(test_made_rows, sizeof(made_cases) / sizeof(*made_cases), 10)
+{
+	const struct made_case *c = &made_cases[_i];
+	struct checked checked;
+	char key[64];
+	int64_t ts;
+
+	checked_open(&checked, PLAIN, true);
+	for (int i = 0; i < c->rows; i++) {
+		c->make(i, c->of, key, &ts);
+		feed(&checked, key, ts);
+	}
+	if (c->rule) {
+		checked_expect(&checked, c->rule, c->found);
+	} else {
 		checked_end(&checked);
 		ck_assert_str_eq(checked.text, "");
 		checked_close(&checked);

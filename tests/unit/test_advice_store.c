@@ -35,14 +35,41 @@ static void heat_end(struct wcs_heat_map *map, unsigned int percent)
 		heat_range(map, i < 10 ? i : 80 + i, 100 - percent);
 }
 
+/* A hot row, and 9,960 operations and more. */
+static void heat_little(struct wcs_heat_map *map, unsigned int more)
+{
+	heat_range(map, 40, 166);
+	map->ranges[40].row = true;
+	heat_map_add(map, 1, 0, more);
+}
+
+/* Two hot ranges, or rows. */
+static void heat_two(struct wcs_heat_map *map, unsigned int rows)
+{
+	for (size_t r = 0; r < map->rows; r++)
+		heat_range(map, r, r == 40 || r == 70 ? 500 : 5);
+	map->ranges[40].row = map->ranges[70].row = rows > 0;
+}
+
+static void heat_even(struct wcs_heat_map *map, unsigned int value)
+{
+	for (size_t r = 0; r < map->rows; r++)
+		heat_range(map, r, value);
+}
+
 static const struct heat_case {
-	const char *rule, *key; /* that is the evidence */
-	void (*fill)(struct wcs_heat_map *map, unsigned int percent);
-	unsigned int silent; /* percent; one more is found */
+	const char *rule, *key; /* that is the evidence; NULL: there is none */
+	void (*fill)(struct wcs_heat_map *map, unsigned int of);
+	unsigned int of;
 } heat_cases[] = {
-	{"hot-row", "t040#", heat_hot_row, 20},
-	{"hot-prefix", "t040", heat_hot, 30},
-	{"hot-end", "t020#", heat_end, 50},
+	{"hot-row", "t040#", heat_hot_row, 21}, {"hot-row", NULL, heat_hot_row, 20},
+	{"hot-prefix", "t040", heat_hot, 31},	{"hot-prefix", NULL, heat_hot, 30},
+	{"hot-end", "t020#", heat_end, 51},	{"hot-end", NULL, heat_end, 50},
+	{"hot-row", "t040#", heat_little, 40},	{"hot-row", NULL, heat_little, 39},
+	{"hot-row", "t040#", heat_two, 1},	{"hot-row", "t070#", heat_two, 1},
+	{"hot-prefix", "t040", heat_two, 0},	{"hot-prefix", "t070", heat_two, 0},
+	{"rule", NULL, heat_even, 0},		{"rule", NULL, heat_even, 5000},
+	{"rule", NULL, heat_even, 10000},
 };
 
 /* Checks the findings of a table with that traffic, frees the map. key NULL: there is none. */
@@ -66,45 +93,10 @@ static void heat_expect(const char *table, struct wcs_heat_map *map, const char 
 SUITE_LOOP(test_traffic_rules, sizeof(heat_cases) / sizeof(*heat_cases), 10)
 {
 	const struct heat_case *c = &heat_cases[_i];
+	struct wcs_heat_map *map = heat_map_plain(100, 60, WCS_HEAT_OPS);
 
-	for (unsigned int found = 0; found <= 1; found++) {
-		struct wcs_heat_map *map = heat_map_plain(100, 60, WCS_HEAT_OPS);
-
-		c->fill(map, c->silent + found);
-		heat_expect(PLAIN, map, c->rule, found ? c->key : NULL);
-	}
-}
-
-SUITE_TEST(test_traffic_counts_from_10000_operations_on, 10)
-{
-	for (uint64_t more = 39; more <= 40; more++) {
-		struct wcs_heat_map *map = heat_map_plain(100, 60, WCS_HEAT_OPS);
-
-		heat_range(map, 40, 166);
-		map->ranges[40].row = true;
-		heat_map_add(map, 1, 0, more);
-		heat_expect(PLAIN, map, "hot-row", more == 40 ? "t040#" : NULL);
-	}
-}
-
-SUITE_TEST(test_two_hot_rows_or_prefixes, 10)
-{
-	static const struct {
-		bool rows;
-		const char *rule, *key;
-	} cases[] = {{true, "hot-row", "t040#"},
-		     {true, "hot-row", "t070#"},
-		     {false, "hot-prefix", "t040"},
-		     {false, "hot-prefix", "t070"}};
-
-	for (size_t i = 0; i < 4; i++) {
-		struct wcs_heat_map *map = heat_map_plain(100, 60, WCS_HEAT_OPS);
-
-		for (size_t r = 0; r < 100; r++)
-			heat_range(map, r, r == 40 || r == 70 ? 500 : 5);
-		map->ranges[40].row = map->ranges[70].row = cases[i].rows;
-		heat_expect(PLAIN, map, cases[i].rule, cases[i].key);
-	}
+	c->fill(map, c->of);
+	heat_expect(PLAIN, map, c->rule, c->key);
 }
 
 /* A part of a segment is no name where a codec shows its bytes as others: the range's first key is.
@@ -186,17 +178,6 @@ SUITE_TEST(test_the_traffic_of_salted_tables, 10)
 	map = heat_map_new(starts, 101, 60, WCS_HEAT_OPS);
 	heat_end(map, 90);
 	heat_expect(SALTED, map, "hot-end", NULL);
-}
-
-SUITE_TEST(test_even_traffic, 10)
-{
-	for (uint64_t value = 0; value <= 10000; value += 5000) {
-		struct wcs_heat_map *map = heat_map_plain(100, 60, WCS_HEAT_OPS);
-
-		for (size_t r = 0; r < map->rows; r++)
-			heat_range(map, r, value);
-		heat_expect(PLAIN, map, "rule", NULL);
-	}
 }
 
 /* ---- Samples ----------------------------------------------------------------------------- */
