@@ -31,8 +31,6 @@
 /* Where a unit is in its name, as far as that matters for its spelling. */
 enum names_place { NAMES_FIRST = 1, NAMES_LAST = 2 };
 
-static const char names_hex[] = "0123456789ABCDEF";
-
 /* Is this ASCII byte written as an escape at this place? */
 static bool names_escaped(enum names_kind kind, unsigned char byte, int place)
 {
@@ -56,10 +54,7 @@ static size_t names_unit(enum names_kind kind, bool whole, const unsigned char *
 	size_t len = utf8_character(at, left);
 
 	if (whole || len == 0 || (len == 1 && names_escaped(kind, at[0], place))) {
-		unit[0] = '%';
-		unit[1] = names_hex[at[0] >> 4];
-		unit[2] = names_hex[at[0] & 15];
-		*unit_len = 3;
+		*unit_len = (size_t)(utf8_escape(at[0], unit) - unit);
 		return 1;
 	}
 	memcpy(unit, at, len);
@@ -112,34 +107,6 @@ size_t names_encode(enum names_kind kind, const struct names_families *families,
 	return name_len;
 }
 
-/* The value of an upper-case hexadecimal digit; -1: it is none. */
-static int names_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-/* The byte that an escape or a raw byte at the start of a name stands for. Returns the bytes of
- * the name that it takes; 0: it is no escape. */
-static size_t names_byte(const char *name, size_t len, unsigned char *byte)
-{
-	int high, low;
-
-	if (name[0] != '%') {
-		*byte = (unsigned char)name[0];
-		return 1;
-	}
-	if (len < 3)
-		return 0;
-	high = names_digit(name[1]);
-	low = names_digit(name[2]);
-	if (high < 0 || low < 0)
-		return 0;
-	*byte = (unsigned char)(high << 4 | low);
-	return 3;
-}
-
 /*
  * Would names_unit have written every unit of this name so? more: the name goes on behind len.
  * Works on the name alone: to judge a unit takes no more than the bytes of a character.
@@ -154,7 +121,7 @@ static bool names_canonical(enum names_kind kind, bool whole, bool more, const c
 		int place = at == 0 ? NAMES_FIRST : 0;
 
 		while (count < NAMES_UNIT_MAX && ahead < len) {
-			step = names_byte(name + ahead, len - ahead, &bytes[count]);
+			step = utf8_unescape(name + ahead, len - ahead, &bytes[count]);
 			if (step == 0)
 				break;
 			count++;
@@ -182,7 +149,7 @@ int names_decode(enum names_kind kind, const struct names_families *families, co
 		return 0;
 	}
 	for (size_t at = 0, step; at < name_len; at += step) {
-		step = names_byte(name + at, name_len - at, &bytes[count]);
+		step = utf8_unescape(name + at, name_len - at, &bytes[count]);
 		if (step == 0)
 			return -EINVAL;
 		count++;
@@ -253,7 +220,7 @@ static bool names_escapes(const char *name, size_t len)
 	size_t at = 0, step = 1;
 
 	for (; at < len && step > 0; at += step) {
-		step = names_byte(name + at, len - at, &byte);
+		step = utf8_unescape(name + at, len - at, &byte);
 		if (step == 0 && len - at >= 2 && name[at + 1] == '=')
 			step = 2;
 	}

@@ -84,26 +84,46 @@ bool utf8_hostile(uint32_t point)
 	return utf8_in(utf8_hostiles, sizeof(utf8_hostiles) / sizeof(*utf8_hostiles), point);
 }
 
+static const char utf8_digits[] = "0123456789ABCDEF";
+
+char *utf8_escape(unsigned char byte, char *to)
+{
+	*to++ = '%';
+	*to++ = utf8_digits[byte >> 4];
+	*to++ = utf8_digits[byte & 15];
+	return to;
+}
+
+size_t utf8_unescape(const char *text, size_t len, unsigned char *byte)
+{
+	const char *high, *low;
+
+	if (text[0] != '%') {
+		*byte = (unsigned char)text[0];
+		return 1;
+	}
+	high = len < 3 ? NULL : memchr(utf8_digits, text[1], 16);
+	low = len < 3 ? NULL : memchr(utf8_digits, text[2], 16);
+	if (!high || !low)
+		return 0;
+	*byte = (unsigned char)((high - utf8_digits) << 4 | (low - utf8_digits));
+	return 3;
+}
+
 /* Writes the safe form of the character, or byte of none, at the start of a text, at most 12 bytes.
  * Returns its length, that of the character to *len. */
 static size_t utf8_spell(const char *text, char spelled[12], size_t *len)
 {
-	static const char digits[] = "0123456789ABCDEF";
 	const unsigned char *at = (const unsigned char *)text;
 	size_t count = utf8_character(at, strnlen(text, 4));
 	bool hostile = count == 0 || utf8_hostile(utf8_point(at, count));
 	char *to = spelled;
 
 	*len = count > 0 ? count : 1;
-	for (size_t i = 0; i < *len; i++) {
-		if (hostile) {
-			*to++ = '%';
-			*to++ = digits[at[i] >> 4];
-			*to++ = digits[at[i] & 15];
-		} else {
-			*to++ = text[i];
-		}
-	}
+	for (size_t i = 0; hostile && i < *len; i++)
+		to = utf8_escape(at[i], to);
+	if (!hostile)
+		to = mempcpy(to, text, *len);
 	return (size_t)(to - spelled);
 }
 

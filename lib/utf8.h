@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Valid UTF-8, and text that does no harm on a terminal. Any thread. */
+/* Valid UTF-8, escapes %XX, and text that does no harm on a terminal. Any thread. */
 #ifndef LIB_UTF8_H
 #define LIB_UTF8_H
 
@@ -25,6 +25,12 @@ struct utf8_range {
 bool utf8_in(const struct utf8_range *ranges, size_t count, uint32_t point);
 /* Can the character act on a terminal, hide or reorder text, or not be in XML? */
 bool utf8_hostile(uint32_t point);
+/* Writes a byte as %XX, without a NUL. Returns its end. */
+char *utf8_escape(unsigned char byte, char *to);
+/* The byte that the start of len >= 1 bytes of text with such escapes stands for. Returns how many
+ * bytes of the text it takes; 0: a '%' without two upper-case hex digits behind it. */
+size_t utf8_unescape(const char *text, size_t len, unsigned char *byte);
+
 /* The text with the bytes of hostile characters, and those that are not UTF-8, as %XX. Frees the
  * text; the caller frees the result. NULL: no memory, or text is NULL. */
 char *utf8_safe(char *text);

@@ -110,6 +110,8 @@ void wcs_import_free(struct wcs_import *import);
  * every byte that is not part of valid UTF-8. One spelling for the same bytes. The caller frees it;
  * NULL: no memory. */
 char *wcs_text_encode(struct wcs_slice bytes);
+/* Writes that text, without a NUL, into room for three times the bytes. Returns its length. */
+size_t wcs_text_spell(struct wcs_slice bytes, char *text);
 
 /* The reverse; takes an escape of any byte, and other bytes as they are. out has room for len
  * bytes, and may be text. -EINVAL: a '%' without two upper-case hex digits behind it. */

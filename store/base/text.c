@@ -3,26 +3,16 @@
  * Bytes as text. Row keys and qualifiers may be any bytes, JSON strings only UTF-8: %XX bridges
  * the two. Invariant: decoding what encode wrote gives the same bytes.
  */
-#include "store/base/text.h"
+#include "store/rows.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/utf8.h"
-#include "store/rows.h"
 
-static const char text_hex[] = "0123456789ABCDEF";
 static const char text_base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 				  "0123456789+/";
-
-/* The value of a digit; -1: it is none. */
-static int text_digit(const char *digits, size_t count, char c)
-{
-	const char *at = memchr(digits, c, count);
-
-	return at != NULL ? (int)(at - digits) : -1;
-}
 
 static bool text_is_special(unsigned char c)
 {
@@ -43,10 +33,7 @@ size_t wcs_text_spell(struct wcs_slice bytes, char *text)
 		}
 		n = utf8_character(b + i, bytes.len - i);
 		if (n == 0 || text_is_special(b[i])) {
-			*out++ = '%';
-			*out++ = text_hex[b[i] >> 4];
-			*out++ = text_hex[b[i] & 15];
-			i++;
+			out = utf8_escape(b[i++], out);
 			continue;
 		}
 		while (n--)
@@ -64,28 +51,12 @@ char *wcs_text_encode(struct wcs_slice bytes)
 	return text;
 }
 
-size_t wcs_text_byte(const char *text, size_t len, unsigned char *byte)
-{
-	int high, low;
-
-	if (text[0] != '%') {
-		*byte = (unsigned char)text[0];
-		return 1;
-	}
-	high = len < 3 ? -1 : text_digit(text_hex, 16, text[1]);
-	low = len < 3 ? -1 : text_digit(text_hex, 16, text[2]);
-	if (high < 0 || low < 0)
-		return 0;
-	*byte = (unsigned char)(high << 4 | low);
-	return 3;
-}
-
 int wcs_text_decode(const char *text, size_t len, unsigned char *out, size_t *out_len)
 {
 	size_t n = 0, step;
 
 	for (size_t i = 0; i < len; i += step) {
-		step = wcs_text_byte(text + i, len - i, &out[n++]);
+		step = utf8_unescape(text + i, len - i, &out[n++]);
 		if (step == 0)
 			return -EINVAL;
 	}
@@ -119,11 +90,12 @@ int wcs_text_base64_decode(const char *text, size_t len, unsigned char *out, siz
 		uint32_t group = 0;
 
 		for (size_t k = 0; k < 4; k++) {
-			int digit = k < digits ? text_digit(text_base64, 64, text[i + k]) : 0;
+			const char *digit =
+				k < digits ? memchr(text_base64, text[i + k], 64) : text_base64;
 
-			if (digit < 0)
+			if (digit == NULL)
 				return -EINVAL;
-			group = group << 6 | (uint32_t)digit;
+			group = group << 6 | (uint32_t)(digit - text_base64);
 		}
 		if (digits < 4 && group & (digits == 3 ? 0xffu : 0xffffu))
 			return -EINVAL;

@@ -14,8 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/utf8.h"
 #include "store/backend.h"
-#include "store/base/text.h"
+#include "store/rows.h"
 
 /* ---- Writing ----------------------------------------------------------------------------- */
 
@@ -131,11 +132,7 @@ static int shown_take(struct shown_reader *reader, unsigned char *to, size_t *le
 
 	*delimited = false;
 	for (*len = 0; reader->at < reader->end; reader->at += step) {
-		byte = (unsigned char)reader->text[reader->at];
-		step = 1;
-		if (byte == '%')
-			step = wcs_text_byte(reader->text + reader->at, reader->end - reader->at,
-					     &byte);
+		step = utf8_unescape(reader->text + reader->at, reader->end - reader->at, &byte);
 		if (step == 0) /* no escape */
 			return shown_refuse(
 				reader, reader->at,

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/bytes.h"
 #include "lib/hash.h"
 
 #define HLL_VERSION	 1
@@ -38,17 +39,6 @@
 #define HLL_DENSE_LENGTH (HLL_REGISTERS / 4 * 3)
 
 /* ---- Entries of a sparse state ----------------------------------------------------------- */
-
-static uint32_t hll_entry(const unsigned char *from)
-{
-	return (uint32_t)from[0] << 24 | (uint32_t)from[1] << 16 | (uint32_t)from[2] << 8 | from[3];
-}
-
-static void hll_entry_put(unsigned char *to, uint32_t entry)
-{
-	for (int i = 0; i < HLL_ENTRY; i++)
-		to[i] = (unsigned char)(entry >> (24 - 8 * i));
-}
 
 static uint32_t hll_place(uint32_t entry)
 {
@@ -93,7 +83,7 @@ static uint32_t hll_entry_of(struct wcs_slice element)
 void wcs_hll_element(struct wcs_slice element, unsigned char state[WCS_HLL_ELEMENT])
 {
 	hll_head_put(state, HLL_SPARSE);
-	hll_entry_put(state + HLL_HEAD, hll_entry_of(element));
+	put_be32(state + HLL_HEAD, hll_entry_of(element));
 }
 
 /* ---- Registers of a dense state ---------------------------------------------------------- */
@@ -148,7 +138,7 @@ static void hll_raise_state(unsigned char *registers, struct wcs_slice state)
 		return;
 	}
 	for (size_t i = 0; i < hll_count(state); i++)
-		hll_raise_entry(registers, hll_entry(body + i * HLL_ENTRY));
+		hll_raise_entry(registers, get_be32(body + i * HLL_ENTRY));
 }
 
 /* ---- States ------------------------------------------------------------------------------ */
@@ -168,7 +158,7 @@ bool wcs_hll_valid(struct wcs_slice state)
 		if ((state.len - HLL_HEAD) % HLL_ENTRY != 0 || hll_count(state) >= HLL_SPARSE_END)
 			return false;
 		for (size_t i = 0; i < hll_count(state); i++) {
-			uint32_t entry = hll_entry(body + i * HLL_ENTRY);
+			uint32_t entry = get_be32(body + i * HLL_ENTRY);
 
 			if (entry >> 31 != 0 || hll_place(entry) <= last || hll_rank(entry) == 0 ||
 			    hll_rank(entry) > HLL_PLACE_RANK)
@@ -198,8 +188,8 @@ static size_t hll_merge_sparse(struct wcs_slice a, struct wcs_slice b, unsigned 
 
 	hll_head_put(merged, HLL_SPARSE);
 	for (; left < left_end || right < right_end; count++) {
-		uint32_t x = left < left_end ? hll_entry(left) : UINT32_MAX;
-		uint32_t y = right < right_end ? hll_entry(right) : UINT32_MAX;
+		uint32_t x = left < left_end ? get_be32(left) : UINT32_MAX;
+		uint32_t y = right < right_end ? get_be32(right) : UINT32_MAX;
 		bool takes_x = hll_place(x) <= hll_place(y);
 		bool takes_y = hll_place(y) <= hll_place(x);
 
@@ -209,8 +199,8 @@ static size_t hll_merge_sparse(struct wcs_slice a, struct wcs_slice b, unsigned 
 			left += HLL_ENTRY;
 		if (takes_y)
 			right += HLL_ENTRY;
-		hll_entry_put(merged + HLL_HEAD + count * HLL_ENTRY,
-			      takes_x && (!takes_y || x > y) ? x : y);
+		put_be32(merged + HLL_HEAD + count * HLL_ENTRY,
+			 takes_x && (!takes_y || x > y) ? x : y);
 	}
 	return HLL_HEAD + count * HLL_ENTRY;
 }
@@ -259,7 +249,7 @@ int wcs_hll_elements(struct wcs_slice lines, unsigned char *state, size_t *len)
 	if (kept < HLL_SPARSE_END) {
 		hll_head_put(state, HLL_SPARSE);
 		for (size_t i = 0; i < kept; i++)
-			hll_entry_put(state + HLL_HEAD + i * HLL_ENTRY, entries[i]);
+			put_be32(state + HLL_HEAD + i * HLL_ENTRY, entries[i]);
 		*len = HLL_HEAD + kept * HLL_ENTRY;
 	} else {
 		for (size_t i = 0; i < kept; i++)

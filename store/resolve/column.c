@@ -15,6 +15,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "lib/bytes.h"
+
 struct column {
 	struct change *c;
 	const struct wcs_write *writes;
@@ -139,8 +141,7 @@ static int column_increment(struct column *column, int64_t delta)
 			bits = bits << 8 | ((const unsigned char *)column->newest.parts[i].data)[k];
 	if (__builtin_add_overflow((int64_t)bits, delta, &number))
 		return -EOVERFLOW;
-	for (unsigned int i = 0; i < 8; i++)
-		bytes[i] = (unsigned char)((uint64_t)number >> (56 - 8 * i));
+	put_be64(bytes, (uint64_t)number);
 	column->newest = (struct wcs_content){.from = NULL};
 	return column_append(column, &(struct wcs_slice){bytes, 8});
 }
