@@ -50,6 +50,7 @@ layout() {
 
 # The configuration is .clang-tidy.
 faults() {
+	clang-tidy --version >/dev/null || return
 	printf '%s\0' "${sources[@]}" | xargs -0 -I '{}' -P "$(nproc)" \
 		clang-tidy --quiet '{}' -- "${flags[@]}" >"$work/tidy" 2>/dev/null
 	grep -E ': (warning|error):' "$work/tidy" && return 1
