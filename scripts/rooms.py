@@ -24,7 +24,7 @@ MAY_INCLUDE = {
     "lib": r"lib/.*",
     "store": r"store/.*|lib/.*",
     "fs": r"fs/.*|lib/.*|store/(store|rows|advice/advice|chain/chain|chain/views|keys/keys|heat/heat|heat/patterns/patterns)\.h",
-    "mkfs": r"mkfs/.*|lib/.*|store/(store|rows|advice/advice|chain/chain|chain/views|keys/keys)\.h",
+    "mkfs": r"mkfs/.*|lib/.*|store/(store|rows|advice/advice|chain/views|keys/keys)\.h",
 }
 
 
