@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,25 +141,15 @@ static int store_replace_check(const struct directory *directory, struct wcs_fau
 /* The path of something missing: its directory's, resolved, and its name. */
 static char *store_create_join(const char *path)
 {
-	char *copy = strdup(path);
-	char *parent = NULL;
-	char *joined = NULL;
-	char *slash;
-	size_t len;
+	char *around = strdup(path), *last = strdup(path), *joined = NULL;
+	char *parent = around && last ? realpath(dirname(around), NULL) : NULL;
 
-	if (copy == NULL)
-		return NULL;
-	for (len = strlen(copy); len > 1 && copy[len - 1] == '/'; len--)
-		copy[len - 1] = '\0';
-	slash = strrchr(copy, '/');
-	if (slash != NULL)
-		*slash = '\0';
-	parent = realpath(slash == NULL ? "." : slash == copy ? "/" : copy, NULL);
-	if (parent != NULL && asprintf(&joined, "%s/%s", strcmp(parent, "/") == 0 ? "" : parent,
-				       slash == NULL ? copy : slash + 1) < 0)
+	if (parent != NULL &&
+	    asprintf(&joined, "%s/%s", strcmp(parent, "/") == 0 ? "" : parent, basename(last)) < 0)
 		joined = NULL;
 	free(parent);
-	free(copy);
+	free(around);
+	free(last);
 	return joined;
 }
 

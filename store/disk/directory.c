@@ -76,7 +76,6 @@ static int look_engine(void *ctx, int fd, const char *name)
 static int look_unmarked(const struct directory *directory, const char *path,
 			 struct wcs_fault *fault)
 {
-	const char *name = directory_name(directory->path);
 	bool engine = false;
 	struct stat st;
 	int data, rc = 0;
@@ -91,14 +90,9 @@ static int look_unmarked(const struct directory *directory, const char *path,
 	}
 	if (rc != 0)
 		return directory_fail_at(fault, -rc, directory, "");
-	if (!engine && directory_has_file(directory->fd))
-		return wcs_fault_set(fault, -EIO,
-				     "%s/" DIRECTORY_MARKER ": damaged, or not a store's; put it "
-				     "back from a copy of the store",
-				     name);
 	if (!engine)
 		return directory_refuse(fault, -ENOENT, path,
-					"not a rowfs store: it has no file " DIRECTORY_MARKER
+					"not a rowfs store: it has no marker " DIRECTORY_MARKER
 					"; mkfs.rowfs makes a store");
 	if (fstatat(directory->fd, DIRECTORY_LOCK, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return directory_refuse(fault, -EIO, directory->path,

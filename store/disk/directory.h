@@ -64,10 +64,8 @@ int directory_check_data(const struct directory *directory, struct wcs_fault *fa
 /* ---- directory_marker.c ---- */
 /* Makes marker and lock file in the empty directory that fd is open on. */
 int directory_fill(int fd, const struct directory_marker *marker);
-/* Is there a regular file with the marker's name in the directory that fd is open on? */
-bool directory_has_file(int fd);
-/* Has that directory a marker whose first line says that it is a store's? 1; 0: no; a negative
- * errno: this process may not read it. */
+/* Has the directory that fd is open on a marker whose first line says that it is a store's? 1; 0:
+ * no; a negative errno: this process may not read it. */
 int directory_find_marker(int fd);
 /* -EPROTO: a newer format; -EIO: damaged. */
 int directory_read_marker(const struct directory *directory, struct directory_marker *marker,

@@ -21,13 +21,6 @@
 #define MARKER_MAX	4096	      /* bytes */
 #define DIRECTORY_TITLE "rowfs store" /* first line of the marker */
 
-bool directory_has_file(int fd)
-{
-	struct stat st;
-
-	return fstatat(fd, DIRECTORY_MARKER, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
-}
-
 /* A file of that name alone is no marker: another program's directory may have one. */
 int directory_find_marker(int fd)
 {

@@ -79,7 +79,7 @@ check_eq "$case: it is as it was" "$before" "$(files s)"
 case="data/ of another program"
 fresh
 rm -r s/ROWFS s/data/* && touch s/data/notes
-fail_with "$case is left alone" 8 '^fsck.rowfs: s: not a rowfs store: it has no file ROWFS' "$fsck" -y s
+fail_with "$case is left alone" 8 '^fsck.rowfs: s: not a rowfs store: it has no marker ROWFS' "$fsck" -y s
 rows <<'END'
 with a lock it is mended | rm ROWFS LOCK; touch LOCK | ROWFS: damaged or missing | kept=- all
 no marker, and lost+found | rm ROWFS; mkdir lost+found | ROWFS: damaged or missing | kept=- all | test -d s/lost+found

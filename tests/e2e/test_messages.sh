@@ -26,7 +26,7 @@ none="there is no such directory; mkfs.rowfs makes a store"
 told "rowfs: no store" 1 "rowfs: none: $none" rowfs none m
 told "rowfs-load: no store" 1 "rowfs-load: none: $none" rowfs-load none file
 told "fsck.rowfs: no store" 8 "fsck.rowfs: none: $none" fsck.rowfs -n none
-none="not a rowfs store: it has no file ROWFS; mkfs.rowfs makes a store"
+none="not a rowfs store: it has no marker ROWFS; mkfs.rowfs makes a store"
 told "rowfs: another directory" 1 "rowfs: $TMP/plain: $none" rowfs plain m
 told "fsck.rowfs: another directory" 8 "fsck.rowfs: plain: $none" fsck.rowfs -n plain
 told "rowfs-dump: another directory" 1 "rowfs-dump: plain: neither a store nor a directory of a mount" \

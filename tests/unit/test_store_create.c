@@ -126,7 +126,7 @@ SUITE_TEST(test_force_spares_a_foreign_directory, 20)
 	for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++) {
 		place_write(path, "ROWFS", titles[i]);
 		place_expect_create(path, true, -EEXIST, "neither empty");
-		place_expect_open(path, -EIO, "not a store's");
+		place_expect_open(path, -ENOENT, "not a rowfs store");
 		place_expect_names(path, "ROWFS file sub ");
 		place_expect_names(sub, "y ");
 	}
