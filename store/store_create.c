@@ -51,17 +51,6 @@ static int store_replace_refuse(struct store_replace *replace, const char *name)
 			     replace->part ? "/" : "", name);
 }
 
-static int store_replace_file(void *ctx, int fd, const char *name)
-{
-	struct store_replace *replace = ctx;
-	struct stat st;
-
-	if (replace->backend->local->owns(name) &&
-	    fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
-		return 0;
-	return store_replace_refuse(replace, name);
-}
-
 /* Is it a name of a file beside DIRECTORY_DATA that a store, an engine or a repair may have? */
 static bool store_replace_owns(const char *name)
 {
@@ -74,16 +63,17 @@ static bool store_replace_owns(const char *name)
 	return strncmp(name, DIRECTORY_TORN, strlen(DIRECTORY_TORN)) == 0;
 }
 
-static int store_replace_part(void *ctx, int fd, const char *name)
+static int store_replace_entry(void *ctx, int fd, const char *name)
 {
 	struct store_replace *replace = ctx;
 	struct stat st;
 	int below, rc;
 
-	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
-	    store_replace_owns(name))
+	if ((replace->part ? replace->backend->local->owns(name) : store_replace_owns(name)) &&
+	    fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
 		return 0;
-	if (strcmp(name, DIRECTORY_DATA) != 0 && strcmp(name, DIRECTORY_ANEW) != 0)
+	if (replace->part ||
+	    (strcmp(name, DIRECTORY_DATA) != 0 && strcmp(name, DIRECTORY_ANEW) != 0))
 		return store_replace_refuse(replace, name);
 	below = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (below < 0 && (errno == ENOTDIR || errno == ELOOP))
@@ -91,7 +81,7 @@ static int store_replace_part(void *ctx, int fd, const char *name)
 	if (below < 0)
 		return directory_fail_at(&replace->fault, errno, replace->directory, name);
 	replace->part = name;
-	rc = directory_each(below, store_replace_file, replace);
+	rc = directory_each(below, store_replace_entry, replace);
 	replace->part = NULL;
 	close(below);
 	return rc;
@@ -113,7 +103,7 @@ static int store_replace_check(const struct directory *directory, struct wcs_fau
 				     "%s: its engine is %s, which this program does not have; "
 				     "remove it with the one that made it",
 				     directory_name(replace.path), marker.engine);
-	rc = directory_each(directory->fd, store_replace_part, &replace);
+	rc = directory_each(directory->fd, store_replace_entry, &replace);
 	if (rc != 0 && replace.fault.text[0] != '\0')
 		return wcs_fault_set(fault, rc, "%s", replace.fault.text);
 	if (rc != 0)

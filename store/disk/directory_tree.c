@@ -81,57 +81,47 @@ static int directory_tree_sync(void *ctx, int parent, const char *name)
 	return rc;
 }
 
-/* The files of a store, as they are walked over. */
+/* The files of a store, as they are checked. */
 struct tree_check {
 	const struct directory *directory;
 	struct wcs_fault *fault;
-	char at[300]; /* the path of the directory that is walked over, with its slash */
 };
 
-/* May this process use the file as an engine does? It makes and removes files in a directory, reads
- * files, and locks LOCK. */
-static int tree_check_access(struct tree_check *check, int parent, const char *name, mode_t mode)
+/* May this process use the file of the store, or the directory, as an engine does? It makes and
+ * removes files in a directory, reads files, and locks LOCK. -EACCES: fault has the words. */
+static int tree_check_access(const struct tree_check *check, const char *path, int want)
 {
-	bool changes = S_ISDIR(mode) || strcmp(name, DIRECTORY_LOCK) == 0;
-	int want =
-		R_OK | (S_ISDIR(mode) ? X_OK : 0) | (changes && !check->directory->look ? W_OK : 0);
-	char path[sizeof(check->at) + 256];
+	const struct directory *directory = check->directory;
 
-	if (faccessat(parent, name, want, AT_EACCESS) == 0 || (errno != EACCES && errno != EPERM))
+	if (directory->look)
+		want &= ~W_OK;
+	if (faccessat(directory->fd, path, want, AT_EACCESS) == 0 ||
+	    (errno != EACCES && errno != EPERM))
 		return 0;
-	snprintf(path, sizeof(path), "%s%s", check->at, name);
-	return directory_fail_at(check->fault, EACCES, check->directory, path);
+	return directory_fail_at(check->fault, EACCES, directory, path);
 }
 
-/* -ELOOP: there is a symbolic link or a special file; -EACCES: fault has the words. */
-static int directory_tree_check(void *ctx, int parent, const char *name)
+/* -ELOOP: it is a symbolic link or a special file. */
+static int tree_check_file(void *ctx, int dir, const char *name)
 {
-	struct tree_check *check = ctx;
-	size_t len = strlen(check->at);
+	char path[sizeof(DIRECTORY_DATA "/") + 256];
 	struct stat st;
-	int rc;
 
-	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return errno == ENOENT ? 0 : directory_error(errno);
-	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
-		return -ELOOP;
-	rc = tree_check_access(check, parent, name, st.st_mode);
-	if (rc != 0 || !S_ISDIR(st.st_mode))
-		return rc;
-	snprintf(check->at + len, sizeof(check->at) - len, "%s/", name);
-	rc = directory_tree_each(parent, name, directory_tree_check, check);
-	check->at[len] = '\0';
-	return rc;
+	if (!S_ISREG(st.st_mode))
+		return S_ISDIR(st.st_mode) ? 0 : -ELOOP;
+	snprintf(path, sizeof(path), DIRECTORY_DATA "/%s", name);
+	return tree_check_access(ctx, path, strcmp(name, "LOCK") == 0 ? R_OK | W_OK : R_OK);
 }
 
 int directory_check_data(const struct directory *directory, struct wcs_fault *fault)
 {
-	static const char *const files[] = {DIRECTORY_MARKER, DIRECTORY_TABLES};
 	const char *name = directory_name(directory->path);
 	struct tree_check check = {.directory = directory, .fault = fault};
 	struct stat st;
 	bool there = fstatat(directory->fd, DIRECTORY_DATA, &st, AT_SYMLINK_NOFOLLOW) == 0;
-	int rc = 0;
+	int rc;
 
 	if (there ? S_ISREG(st.st_mode) : errno == ENOENT)
 		return wcs_fault_set(fault, -EIO,
@@ -139,10 +129,15 @@ int directory_check_data(const struct directory *directory, struct wcs_fault *fa
 				     "store held; restore a copy of it, or a dump (mkfs.rowfs "
 				     "--force, rowfs-load)",
 				     name);
-	for (size_t i = 0; rc == 0 && i < sizeof(files) / sizeof(files[0]); i++)
-		rc = tree_check_access(&check, directory->fd, files[i], S_IFREG);
+	rc = tree_check_access(&check, DIRECTORY_MARKER, R_OK);
 	if (rc == 0)
-		rc = directory_tree_check(&check, directory->fd, DIRECTORY_DATA);
+		rc = tree_check_access(&check, DIRECTORY_TABLES, R_OK);
+	if (rc == 0 && there && !S_ISDIR(st.st_mode))
+		rc = -ELOOP;
+	if (rc == 0)
+		rc = tree_check_access(&check, DIRECTORY_DATA, R_OK | W_OK | X_OK);
+	if (rc == 0)
+		rc = directory_tree_each(directory->fd, DIRECTORY_DATA, tree_check_file, &check);
 	if (rc == -ELOOP)
 		return wcs_fault_set(fault, -EIO,
 				     "%s/" DIRECTORY_DATA ": there is a symbolic link or a special "
