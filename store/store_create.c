@@ -108,7 +108,7 @@ static int store_replace_check(const struct directory *directory, struct wcs_fau
 		return wcs_fault_set(fault, rc, "%s", replace.fault.text);
 	if (rc != 0)
 		return directory_refuse(fault, rc, replace.path, strerror(-rc));
-	if (marker.format < DIRECTORY_PROTECTS)
+	if (!directory_is_place(directory->fd, DIRECTORY_DATA))
 		return 0;
 	rc = wcs_store_open_backend(replace.backend, replace.path, NULL, &store, NULL);
 	if (rc != 0)
@@ -246,24 +246,17 @@ static int store_create_engine(const struct store_create *create, const struct w
 	return rc;
 }
 
-/* Builds the store in the temporary directory, which exists, in the oldest format that can hold the
- * schema. */
+/* Builds the store in the temporary directory, which exists. */
 static int store_create_build(const struct store_create *create, const struct wcs_schema *schema,
 			      struct wcs_fault *fault)
 {
-	struct directory_marker marker = {.format = 1};
+	struct directory_marker marker = {.format = DIRECTORY_FORMAT};
 	int fd = openat(create->parent, create->temporary_name,
 			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	int rc;
 
 	if (fd < 0)
 		return directory_fail(fault, errno, create->path, "cannot be made");
-	for (size_t i = 0; schema != NULL && i < schema->table_count; i++)
-		if (!wcs_keys_equal(schema->tables[i].keys, NULL))
-			marker.format = DIRECTORY_DESIGNS;
-		else if (schema->tables[i].protection == WCS_PROTECTED &&
-			 marker.format < DIRECTORY_PROTECTS)
-			marker.format = DIRECTORY_PROTECTS;
 	marker.created = clock_now();
 	snprintf(marker.engine, sizeof(marker.engine), "%s", wcs_backend_find(NULL)->name);
 	rc = directory_fill(fd, &marker);

@@ -18,8 +18,6 @@
 #define DIRECTORY_ANEW	     "data.new"	  /* beside it, while a repair rebuilds it */
 #define DIRECTORY_TORN	     "torn-"	  /* prefix of pieces that a repair cut from files in it */
 #define DIRECTORY_FORMAT     3		  /* the newest that is known */
-#define DIRECTORY_PROTECTS   2		  /* the format from which on a table may be protected */
-#define DIRECTORY_DESIGNS    3		  /* the same, of a table with a key design */
 #define DIRECTORY_ENGINE_MAX 32		  /* bytes of an engine's name, with its NUL */
 
 /* The content of a marker. */
@@ -73,8 +71,6 @@ int directory_read_marker(const struct directory *directory, struct directory_ma
 /* Makes the marker anew, durably, with the age of the lock as that of the store. */
 int directory_mend_marker(const struct directory *directory, const char *engine,
 			  struct wcs_fault *fault);
-/* Raises the format to that, where it is older, durably. One thread at a time. */
-int directory_need_format(const struct directory *directory, int format);
 
 /* ---- directory_tree.c ---- */
 /* Calls each for every name in the directory that dir is open on but "." and "..", until a call

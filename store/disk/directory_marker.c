@@ -118,17 +118,6 @@ int directory_fill(int fd, const struct directory_marker *marker)
 	return marker_write(fd, marker);
 }
 
-int directory_need_format(const struct directory *directory, int format)
-{
-	struct directory_marker marker = {0};
-	int rc = directory_read_marker(directory, &marker, NULL);
-
-	if (rc != 0 || marker.format >= format)
-		return rc;
-	marker.format = format;
-	return marker_write(directory->fd, &marker);
-}
-
 /* The format is the newest, since the lost one is not known. No program writes to the lock, which
  * is therefore as old as the store. */
 int directory_mend_marker(const struct directory *directory, const char *engine,

@@ -9,7 +9,6 @@
  * to do with the gate held. It syncs before it reads the counter, since during a sync behind the
  * scan a mutation would come in nearly every time.
  */
-#include "store/disk/directory.h"
 #include "store/engine/engine.h"
 #include "store/table/table.h"
 
@@ -22,18 +21,6 @@ enum {
 	TABLE_CHANGE_CELLS = 4000,     /* hidden ones that are deleted at once */
 	TABLE_CHANGE_COMPACT = 200000, /* deletes that are compacted together */
 };
-
-/* Raises the format of the store's directory, where it has one that is older than that. */
-static int store_need_format(struct wcs_store *store, int format)
-{
-	int rc = 0;
-
-	pthread_mutex_lock(&store->admin);
-	if (store->directory != NULL)
-		rc = directory_need_format(store->directory, format);
-	pthread_mutex_unlock(&store->admin);
-	return rc;
-}
 
 /* Does the view show no cell of the family (NULL: of any)? -ENOTEMPTY. */
 static int table_check_view(struct wcs_table *table, const struct wcs_view *view,
@@ -261,8 +248,6 @@ int table_set_layout(struct wcs_table *table, unsigned char delimiter, const str
 	if (rc != 0)
 		return rc;
 	rc = table_check_layout(table, delimiter, keys, &differs, fault);
-	if (rc == 0 && differs && keys != NULL)
-		rc = store_need_format(table->store, DIRECTORY_DESIGNS);
 	if (rc == 0 && differs)
 		rc = table_change(table, &edit);
 	table_unlock(table);
@@ -291,9 +276,7 @@ int wcs_table_set_protected(struct wcs_table *table, bool protect)
 
 	if (rc != 0)
 		return rc;
-	if (protect)
-		rc = store_need_format(table->store, DIRECTORY_PROTECTS);
-	if (rc == 0 && protect != table->protected)
+	if (protect != table->protected)
 		rc = table_change(table, &edit);
 	table_unlock(table);
 	return rc;
@@ -312,10 +295,6 @@ int table_make(struct wcs_store *store, const struct wcs_table_schema *schema)
 	if (wanted.delimiter == 0)
 		wanted.delimiter = WCS_DELIMITER_DEFAULT;
 	rc = table_new(store, &wanted, &table);
-	if (rc == 0 && table->protected)
-		rc = store_need_format(store, DIRECTORY_PROTECTS);
-	if (rc == 0 && wcs_table_keys(table) != NULL)
-		rc = store_need_format(store, DIRECTORY_DESIGNS);
 	if (rc == 0)
 		rc = table_describe(table, table->families, table->family_count, &described);
 	if (rc != 0)

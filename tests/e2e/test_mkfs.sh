@@ -73,7 +73,7 @@ spared "a FIFO with such a name" data/000099.ldb mkfifo s1/data/000099.ldb
 spared "a file in what a repair left" data.new/notes precious s1/data.new/notes
 rm -r s1/data.new
 spared "a directory with the name of what was cut from a log" torn-x precious s1/torn-x/y
-for file in LOG.old 000012.ldb 000013.sst 000014.log 000015.dbtmp MANIFEST-000099; do
+for file in LOG.old 000012.ldb 000013.sst 000001.log 000015.dbtmp MANIFEST-000099; do
 	echo leftover >"s1/data/$file"
 done
 mkdir s1/data.new && echo leftover >s1/data.new/CURRENT && echo leftover >s1/torn-000014.log-7
