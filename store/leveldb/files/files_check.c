@@ -13,14 +13,6 @@
 #include "store/backend.h"
 #include "store/disk/directory.h"
 
-static int files_tell(const struct ldb_files *files, const char *path, struct wcs_fault *fault)
-{
-	const struct ldb_files_fault *first = files->faults;
-
-	return wcs_fault_set(fault, -EIO, "%s/%s: %s; fsck.rowfs tells more, and repairs",
-			     directory_name(path), first->name, first->what);
-}
-
 /* Truncates a torn file at end, behind its last whole record, durably. First it copies the bytes
  * there up to the zeros to a file beside the directory. */
 static int files_cut(struct ldb_files *files, const char *name, uint64_t end, uint64_t zeros_at)
@@ -56,39 +48,42 @@ static int files_cut(struct ldb_files *files, const char *name, uint64_t end, ui
 	return rc;
 }
 
-int ldb_files_check(const char *path, const struct wcs_options *options, struct wcs_fault *fault)
+/* options: cuts torn files, and logs that; NULL: does not. spaces: as for ldb_files_tables; "":
+ * checks no tables. -EIO: fault names the first damaged file. */
+static int files_first(const char *path, const struct wcs_options *options, const char *spaces,
+		       struct wcs_fault *fault)
 {
 	struct ldb_files files;
 	int rc = ldb_files_open(path, &files, fault);
 
 	if (rc)
 		return rc;
-	files.torn = files_cut;
+	files.torn = options ? files_cut : NULL;
 	files.ctx = &options;
 	if (files.fault_count == 0)
 		rc = ldb_files_logs(&files);
+	if (!rc && files.fault_count == 0 && *spaces)
+		rc = ldb_files_tables(&files, spaces);
 	if (rc)
 		wcs_fault_set(fault, rc, "%s: %s", directory_name(path), strerror(-rc));
 	else if (files.fault_count > 0)
-		rc = files_tell(&files, path, fault);
+		rc = wcs_fault_set(fault, -EIO, "%s/%s: %s; fsck.rowfs tells more, and repairs",
+				   directory_name(path), files.faults->name, files.faults->what);
 	ldb_files_close(&files);
 	return rc;
 }
 
+int ldb_files_check(const char *path, const struct wcs_options *options, struct wcs_fault *fault)
+{
+	return files_first(path, options, "", fault);
+}
+
 int ldb_files_blame(const char *path, int error, struct wcs_fault *fault)
 {
-	struct wcs_fault unused;
-	struct ldb_files files;
-	int rc;
+	struct wcs_fault found;
 
-	if (error != -EIO || ldb_files_open(path, &files, &unused))
-		return error;
-	rc = ldb_files_logs(&files);
-	if (!rc && files.fault_count == 0)
-		/* when a store is opened; LevelDB opens tables of other key spaces as well */
-		rc = ldb_files_tables(&files, "mxg");
-	if (!rc && files.fault_count > 0)
-		files_tell(&files, path, fault);
-	ldb_files_close(&files);
+	/* when a store is opened; LevelDB opens tables of other key spaces as well */
+	if (error == -EIO && files_first(path, NULL, "mxg", &found) == -EIO)
+		wcs_fault_set(fault, error, "%s", found.text);
 	return error;
 }
