@@ -53,6 +53,7 @@ static int files_add(struct ldb_files *files, const struct ldb_files_fault *of, 
 		return -ENOMEM;
 	fault = &files->faults[files->fault_count++];
 	*fault = *of;
+	fault->smallest = fault->largest = (struct ldb_buffer){0};
 	if (!fault->name[0])
 		ldb_file_name(fault->name, fault->kind, fault->number);
 	va_start(args, format);
@@ -250,8 +251,9 @@ static int files_log(struct ldb_files *files, uint64_t number)
 	if (rc)
 		return rc;
 	of.entries = at.batches;
-	ldb_damage_say(&at.log.damage, what, sizeof(what));
-	if (at.log.damage.count > 0)
+	of.damage = at.log.damage;
+	ldb_damage_say(&of.damage, what, sizeof(what));
+	if (of.damage.count > 0)
 		return files_add(files, &of, "%s", what);
 	ldb_file_name(name, LDB_FILE_LOG, number);
 	return at.log.torn && files->torn ? files->torn(files, name, at.log.end, at.log.zeros_at)
@@ -287,7 +289,7 @@ int ldb_files_open_table(const struct ldb_files *files, uint64_t number, uint64_
 }
 
 /* Tells that entries between the last key and this one cannot be read. */
-static int files_lose(struct ldb_files *files, struct ldb_files_table *found,
+static int files_lose(struct ldb_files *files, struct ldb_files_fault *found,
 		      const struct ldb_manifest_table *known, struct wcs_slice to)
 {
 	struct wcs_slice from = ldb_buffer_slice(&found->largest);
@@ -300,7 +302,7 @@ static int files_lose(struct ldb_files *files, struct ldb_files_table *found,
 
 /* Reads an open table. known: as the MANIFEST describes it; NULL: nothing does for sure. */
 static int files_read_table(struct ldb_files *files, struct ldb_tablefile *table,
-			    struct ldb_files_table *found, const struct ldb_manifest_table *known)
+			    struct ldb_files_fault *found, const struct ldb_manifest_table *known)
 {
 	const struct wcs_slice *key = &table->data.key, none = {NULL, 0};
 	uint64_t damages = 0;
@@ -335,7 +337,7 @@ static int files_read_table(struct ldb_files *files, struct ldb_tablefile *table
 	return lost ? files_lose(files, found, known, known ? known->largest : none) : 0;
 }
 
-static bool files_is(const struct ldb_files_table *found, const struct ldb_manifest_table *known)
+static bool files_is(const struct ldb_files_fault *found, const struct ldb_manifest_table *known)
 {
 	return found->damage.count == 0 && found->size == known->size &&
 	       wcs_slice_compare(ldb_buffer_slice(&found->smallest), known->smallest) == 0 &&
@@ -344,7 +346,7 @@ static bool files_is(const struct ldb_files_table *found, const struct ldb_manif
 
 /* Is it another than the MANIFEST describes: whole and not that one, or damaged with a key outside
  * of that one's range? */
-static bool files_is_another(const struct ldb_files_table *found,
+static bool files_is_another(const struct ldb_files_fault *found,
 			     const struct ldb_manifest_table *known)
 {
 	struct wcs_slice smallest = ldb_buffer_slice(&found->smallest);
@@ -357,33 +359,31 @@ static bool files_is_another(const struct ldb_files_table *found,
 }
 
 /* Notes the fault of a table that was read, if it has one. */
-static int files_judge(struct ldb_files *files, struct ldb_files_table *found,
+static int files_judge(struct ldb_files *files, struct ldb_files_fault *found,
 		       const struct ldb_manifest_table *known)
 {
-	struct ldb_files_fault of = {.kind = LDB_FILE_TABLE,
-				     .number = found->number,
-				     .another = known && files_is_another(found, known),
-				     .lost = found->lost,
-				     .entries = found->entries};
-	const char *another = !of.another		? ""
-			      : found->damage.count > 0 ? "it is another table, and damaged: "
-							: "it is another table: ";
+	const char *another;
 	char what[128];
 
-	found->foreign = of.another;
+	found->another = known && files_is_another(found, known);
+	found->foreign = found->another;
+	another = !found->another	    ? ""
+		  : found->damage.count > 0 ? "it is another table, and damaged: "
+					    : "it is another table: ";
 	for (size_t i = 0; found->foreign && i < files->manifest.count; i++)
 		found->foreign = !files_is(found, &files->manifest.tables[i]);
-	files->whole &= !of.another;
+	files->whole &= !found->another;
 	ldb_damage_say(&found->damage, what, sizeof(what));
-	if (known && found->size != known->size && (of.another || found->damage.count > 0))
-		return files_add(files, &of, "%sit has %" PRIu64 " bytes and should have %" PRIu64,
-				 another, found->size, known->size);
+	if (known && found->size != known->size && (found->another || found->damage.count > 0))
+		return files_add(files, found,
+				 "%sit has %" PRIu64 " bytes and should have %" PRIu64, another,
+				 found->size, known->size);
 	if (found->damage.count > 0)
-		return files_add(files, &of, "%s%s", another, what);
-	if (of.another)
-		return files_add(files, &of, "%sit has other keys", another);
+		return files_add(files, found, "%s%s", another, what);
+	if (found->another)
+		return files_add(files, found, "%sit has other keys", another);
 	return found->sequence > LDB_NUMBER_MAX
-		       ? files_add(files, &of,
+		       ? files_add(files, found,
 				   "it has a sequence number that leaves no room for more")
 		       : 0;
 }
@@ -391,15 +391,15 @@ static int files_judge(struct ldb_files *files, struct ldb_files_table *found,
 static int files_table(struct ldb_files *files, uint64_t number)
 {
 	const struct ldb_manifest_table *known = ldb_manifest_find(&files->manifest, number);
-	struct ldb_files_fault of = {.kind = LDB_FILE_TABLE, .number = number};
-	struct ldb_files_table found = {.number = number};
+	struct ldb_files_fault found = {.kind = LDB_FILE_TABLE, .number = number};
 	struct ldb_tablefile *table;
 	int fd = ldb_files_open_table(files, number, &found.size), rc;
 
 	files->count++;
-	of.missing = fd < 0 && errno == ENOENT;
+	found.missing = fd < 0 && errno == ENOENT;
 	if (fd < 0)
-		return files_add(files, &of, "%s", of.missing ? "it is missing" : strerror(errno));
+		return files_add(files, &found, "%s",
+				 found.missing ? "it is missing" : strerror(errno));
 	table = calloc(1, sizeof(*table));
 	rc = table ? 0 : -ENOMEM;
 	if (!rc) {

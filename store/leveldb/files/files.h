@@ -9,29 +9,23 @@
 #include "store/leveldb/encoding/buffer.h"
 #include "store/leveldb/formats/manifest.h"
 
-/* A fault of a file. */
+/* What was found of a file. */
 struct ldb_files_fault {
 	enum ldb_file_kind kind;
 	uint64_t number;
 	char name[LDB_FILE_NAME_MAX];
 	bool missing;
-	bool another;	  /* a table, but not the one that the MANIFEST describes */
-	bool lost;	  /* entries of the table cannot be read */
-	uint64_t entries; /* that can be read */
-	char what[192];
-};
-
-/* The result of reading a table. All zero but for the number: not read yet. */
-struct ldb_files_table {
-	uint64_t number; /* of its name */
+	bool another; /* a table, but not the one that the MANIFEST describes */
+	bool foreign; /* and none of its other tables */
+	bool lost;    /* entries of the table cannot be read */
 	uint64_t size;
-	uint64_t entries;
-	uint64_t bytes;		  /* of the blocks */
-	uint64_t sequence;	  /* the highest one */
-	struct ldb_damage damage; /* blocks that cannot be read */
-	bool lost;		  /* entries cannot be read */
-	bool foreign;		  /* it is none of the tables that the MANIFEST describes */
-	struct ldb_buffer smallest, largest; /* internal keys that can be read; empty: none can */
+	uint64_t entries;		     /* that can be read */
+	uint64_t bytes;			     /* of the table's blocks */
+	uint64_t sequence;		     /* the table's highest one */
+	struct ldb_damage damage;	     /* blocks or records that cannot be read */
+	struct ldb_buffer smallest, largest; /* internal keys of the table; empty: none can be read.
+					      * Of a fault they are not known */
+	char what[192];			     /* the fault */
 };
 
 /* A file of LevelDB's. */
@@ -61,7 +55,7 @@ struct ldb_files {
 	/* Entries of a table between two internal keys cannot be read. An empty one: not known. */
 	int (*lost)(void *ctx, uint64_t number, struct wcs_slice from, struct wcs_slice to);
 	/* A table was read; it may take the keys. */
-	int (*table)(void *ctx, struct ldb_files_table *found);
+	int (*table)(void *ctx, struct ldb_files_fault *found);
 	void *ctx;
 };
 

@@ -45,7 +45,7 @@ static int files_lost(void *ctx, uint64_t number, struct wcs_slice from, struct 
 }
 
 /* A table was read. A foreign one is left out: it may be another store's. */
-static int files_table(void *ctx, struct ldb_files_table *found)
+static int files_table(void *ctx, struct ldb_files_fault *found)
 {
 	struct ldb_fsck *f = ctx;
 	struct ldb_fsck_source *source;
