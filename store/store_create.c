@@ -25,9 +25,8 @@ struct store_create {
 	int parent;	  /* the directory around it */
 	char *temporary;  /* beside it: a short name, since that of the place may be the longest */
 	const char *temporary_name;
-	dev_t dev; /* of the directory that was built there */
-	ino_t ino;
-	bool there; /* a directory is at the place */
+	struct directory built; /* the directory that was made there */
+	bool there;		/* a directory is at the place */
 	struct directory
 		*old; /* the store that is replaced, locked; NULL: the directory is empty */
 };
@@ -221,14 +220,21 @@ static int store_create_look(struct store_create *create, bool force, struct wcs
 	return rc == 0 ? store_replace_check(create->old, fault) : rc;
 }
 
-static int store_create_engine(const struct store_create *create, const struct wcs_schema *schema,
-			       struct wcs_fault *fault)
+/* Builds the store in the temporary directory, which exists. */
+static int store_create_build(const struct store_create *create, const struct wcs_schema *schema,
+			      struct wcs_fault *fault)
 {
 	const struct wcs_backend *backend = wcs_backend_find(NULL);
+	struct directory_marker marker = {.format = DIRECTORY_FORMAT, .created = clock_now()};
 	struct wcs_fault inner = {.text = ""};
 	struct wcs_store *store;
-	int rc = backend->local->create(create->temporary, &inner);
+	int rc;
 
+	snprintf(marker.engine, sizeof(marker.engine), "%s", backend->name);
+	rc = directory_fill(create->built.fd, &marker);
+	if (rc != 0)
+		return directory_fail(fault, -rc, create->path, "cannot be written");
+	rc = backend->local->create(create->temporary, &inner);
 	if (rc == 0)
 		rc = wcs_store_open_backend(backend, create->temporary, NULL, &store, &inner);
 	if (rc != 0)
@@ -237,37 +243,10 @@ static int store_create_engine(const struct store_create *create, const struct w
 				     inner.text[0] ? inner.text : strerror(-rc));
 	if (schema != NULL)
 		rc = wcs_schema_apply(store, schema, fault);
-	if (rc == 0) {
-		rc = wcs_store_sync(store);
-		if (rc != 0)
-			directory_fail(fault, -rc, create->path, "cannot be written");
-	}
+	if (rc == 0 && (rc = wcs_store_sync(store)) != 0)
+		directory_fail(fault, -rc, create->path, "cannot be written");
 	wcs_store_close(store);
-	return rc;
-}
-
-/* Builds the store in the temporary directory, which exists. */
-static int store_create_build(const struct store_create *create, const struct wcs_schema *schema,
-			      struct wcs_fault *fault)
-{
-	struct directory_marker marker = {.format = DIRECTORY_FORMAT};
-	int fd = openat(create->parent, create->temporary_name,
-			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int rc;
-
-	if (fd < 0)
-		return directory_fail(fault, errno, create->path, "cannot be made");
-	marker.created = clock_now();
-	snprintf(marker.engine, sizeof(marker.engine), "%s", wcs_backend_find(NULL)->name);
-	rc = directory_fill(fd, &marker);
-	close(fd);
-	if (rc != 0)
-		return directory_fail(fault, -rc, create->path, "cannot be written");
-	rc = store_create_engine(create, schema, fault);
-	if (rc != 0)
-		return rc;
-	rc = directory_sync(create->parent, create->temporary_name);
-	if (rc != 0)
+	if (rc == 0 && (rc = directory_sync(create->parent, create->temporary_name)) != 0)
 		directory_fail(fault, -rc, create->path, "cannot be made durable");
 	return rc;
 }
@@ -320,52 +299,41 @@ static int store_create_finish(const struct store_create *create, struct wcs_fau
 	return rc;
 }
 
-/* Is this the directory that was built? */
-static bool store_create_built(const struct store_create *create, const struct stat *st)
+/* Makes the temporary directory. */
+static int store_create_begin(struct store_create *create, struct wcs_fault *fault)
 {
-	return st->st_dev == create->dev && st->st_ino == create->ino;
-}
-
-/* The owner of the directory around it could put another directory in the place of the temporary
- * one, whose path the engine gets. */
-static int store_create_confine(const struct store_create *create,
-				const struct wcs_confine *confine, struct wcs_fault *fault)
-{
-	int made = openat(create->parent, create->temporary_name,
-			  O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int old = create->old ? create->old->fd : -1;
+	struct directory *built = &create->built;
 	struct stat st;
-	int rc;
 
-	if (made >= 0 && fstat(made, &st) == 0 && store_create_built(create, &st))
-		rc = confine->call(confine->ctx, create->parent, made, old, fault);
-	else
-		rc = directory_fail(fault, EIO, create->path, "cannot be made");
-	if (made >= 0)
-		close(made);
-	return rc;
+	if (asprintf(&create->temporary, "%.*s.rowfs-XXXXXX", (int)(create->name - create->path),
+		     create->path) < 0)
+		create->temporary = NULL;
+	if (create->temporary == NULL || mkdtemp(create->temporary) == NULL)
+		return directory_fail(fault, errno, create->path, "cannot be made");
+	create->temporary_name = strrchr(create->temporary, '/') + 1;
+	built->fd = openat(create->parent, create->temporary_name,
+			   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (built->fd < 0 || fstat(built->fd, &st) != 0)
+		return directory_fail(fault, errno, create->path, "cannot be made");
+	built->dev = st.st_dev;
+	built->ino = st.st_ino;
+	return 0;
 }
 
 static int store_create_run(struct store_create *create, const struct wcs_schema *schema,
 			    const struct wcs_confine *confine, struct wcs_fault *fault)
 {
-	struct stat st;
-	int rc = 0;
+	int old = create->old ? create->old->fd : -1;
+	int rc = store_create_begin(create, fault);
 
-	if (asprintf(&create->temporary, "%.*s.rowfs-XXXXXX", (int)(create->name - create->path),
-		     create->path) < 0) {
-		create->temporary = NULL;
-		return directory_fail(fault, ENOMEM, create->path, "cannot be made");
-	}
-	if (mkdtemp(create->temporary) == NULL)
-		return directory_fail(fault, errno, create->path, "cannot be made");
-	create->temporary_name = strrchr(create->temporary, '/') + 1;
-	if (fstatat(create->parent, create->temporary_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-		return directory_fail(fault, errno, create->path, "cannot be made");
-	create->dev = st.st_dev;
-	create->ino = st.st_ino;
+	if (rc != 0)
+		return rc;
 	if (confine != NULL)
-		rc = store_create_confine(create, confine, fault);
+		rc = confine->call(confine->ctx, create->parent, create->built.fd, old, fault);
+	/* The owner of the directory around it could put another directory in the place of the
+	 * temporary one, whose path the engine gets. */
+	if (rc == 0 && !directory_is(&create->built, create->parent, create->temporary_name))
+		rc = directory_fail(fault, EIO, create->path, "cannot be made");
 	if (rc == 0)
 		rc = store_create_build(create, schema, fault);
 	if (rc == 0)
@@ -373,8 +341,7 @@ static int store_create_run(struct store_create *create, const struct wcs_schema
 	if (rc == 0)
 		return store_create_finish(create, fault);
 	/* Another process may have moved something there, which is not removed. */
-	if (fstatat(create->parent, create->temporary_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    store_create_built(create, &st))
+	if (directory_is(&create->built, create->parent, create->temporary_name))
 		directory_remove(create->parent, create->temporary_name);
 	return rc;
 }
@@ -382,7 +349,7 @@ static int store_create_run(struct store_create *create, const struct wcs_schema
 int wcs_store_create(const char *path, const struct wcs_schema *schema, bool force,
 		     const struct wcs_confine *confine, struct wcs_fault *fault)
 {
-	struct store_create create = {.parent = -1};
+	struct store_create create = {.parent = -1, .built.fd = -1};
 	int rc = store_create_resolve(&create, path, fault);
 
 	if (rc == 0)
@@ -390,6 +357,8 @@ int wcs_store_create(const char *path, const struct wcs_schema *schema, bool for
 	if (rc == 0)
 		rc = store_create_run(&create, schema, confine, fault);
 	directory_close(create.old);
+	if (create.built.fd >= 0)
+		close(create.built.fd);
 	if (create.parent >= 0)
 		close(create.parent);
 	free(create.temporary);
