@@ -23,8 +23,7 @@ struct ldb_files_fault {
 	uint64_t bytes;			     /* of the table's blocks */
 	uint64_t sequence;		     /* the table's highest one */
 	struct ldb_damage damage;	     /* blocks or records that cannot be read */
-	struct ldb_buffer smallest, largest; /* internal keys of the table; empty: none can be read.
-					      * Of a fault they are not known */
+	struct ldb_buffer smallest, largest; /* internal keys of a table that is read; else empty */
 	char what[192];			     /* the fault */
 };
 
