@@ -30,7 +30,8 @@ struct scan_ops {
 	 * from that column on (family NULL: at its first cell), and then with the rows behind it in
 	 * the scan's order; a row without such a cell is passed over. The slices may be those of
 	 * the last cell given. The next cell differs in its row. In a scan of the first cells
-	 * alone, the column is that of a cell that it gives. */
+	 * alone, the column is that of a cell that it gives. A filter over an engine's scan need
+	 * enter no other row than that of the last cell given. */
 	int (*enter)(struct wcs_scan *scan, struct wcs_slice row, const char *family,
 		     struct wcs_slice qualifier);
 	/* The next cell will differ from the last one given in this part or in one before. For

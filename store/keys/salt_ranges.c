@@ -70,6 +70,7 @@ int salt_ranges_init(struct salt_ranges *made, const struct wcs_keys *keys,
 		size_t times;
 
 		bucket_of[i] = wcs_keys_range_bucket(keys, &ranges[i]);
+		made->bucket = i == 0 || made->bucket == bucket_of[i] ? bucket_of[i] : -1;
 		times = bucket_of[i] < 0 ? keys->buckets : 1;
 		bytes += times * (sizeof(*ranges) + ranges[i].start.len + ranges[i].end.len +
 				  2 * (WCS_KEYS_SALT + 1));
@@ -77,16 +78,11 @@ int salt_ranges_init(struct salt_ranges *made, const struct wcs_keys *keys,
 	}
 	made->ranges = malloc(bytes + 1);
 	to = (unsigned char *)(made->ranges + made->count);
-	for (size_t bucket = 0, n = 0; bucket < keys->buckets && made->ranges != NULL; bucket++) {
-		size_t before = n;
-
+	for (size_t bucket = 0, n = 0; bucket < keys->buckets && made->ranges != NULL; bucket++)
 		for (size_t i = 0; i < count; i++)
 			if (bucket_of[i] < 0 || bucket_of[i] == (int)bucket)
 				made->ranges[n++] =
 					range_in(keys, (unsigned int)bucket, &ranges[i], &to);
-		if (n > before)
-			made->buckets[made->bucket_count++] = (unsigned char)bucket;
-	}
 	free(bucket_of);
 	return made->ranges != NULL ? 0 : -ENOMEM;
 }

@@ -27,8 +27,7 @@ unsigned int salt_bucket(struct wcs_slice stored);
 struct salt_ranges {
 	struct wcs_range *ranges; /* and their bytes: the owner frees it */
 	size_t count;
-	size_t bucket_count;
-	unsigned char buckets[WCS_KEYS_BUCKETS_MAX]; /* that have ranges, ascending */
+	int bucket; /* that has all of them, or -1: several */
 };
 /* The table has a salt, and there is a range. An engine gets at most buckets times count of them.
  * After an error there is nothing to free. -ENOMEM. */

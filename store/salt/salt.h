@@ -7,8 +7,21 @@
 #ifndef WCS_SALT_H
 #define WCS_SALT_H
 
+#include <stdatomic.h>
+
 #include "store/engine/engine.h"
 #include "store/keys/salt_ranges.h"
+
+/* Has the stored key its own salt? One that has not is counted. */
+static inline bool salt_passes(const struct wcs_engine *engine, const struct wcs_keys *keys,
+			       struct wcs_slice stored)
+{
+	bool right = salt_is_right(keys, stored);
+
+	if (!right)
+		atomic_fetch_add_explicit(engine->wrong_salt, 1, memory_order_relaxed);
+	return right;
+}
 
 /* ---- salt_scan.c ---- */
 /* As engine_scan. The filter and keys stay valid until the scan is closed. */

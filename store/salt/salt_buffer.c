@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The bytes of a buffer:
- *
- *   row   buffer_row key cell…
- *   cell  buffer_cell family qualifier value
- *
- * A cell has its family and qualifier only where they differ from those of the cell before.
- */
+/* Rows copied ahead: see salt_buffer.h. Cells share the bytes of the parts in which they agree. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,189 +8,136 @@
 
 enum { BUFFER_LEAST = 1 << 10 };
 
-struct buffer_row {
-	uint32_t end; /* where the row ends in the buffer */
-	uint32_t key_len;
-};
-
-struct buffer_cell {
+/* A cell; row, family, qualifier and value are offsets in the buffer's bytes. */
+struct salt_copy {
 	struct wcs_cell_info info;
+	uint32_t row, family, qualifier, value;
 	uint32_t value_len;
-	uint16_t qualifier_len;
-	uint8_t family_len;
-	uint8_t differs;
+	uint16_t row_len, qualifier_len;
+	uint8_t family_len, differs;
 };
-
-/* Makes room for so many bytes more. */
-static bool buffer_reserve(struct salt_buffer *buffer, size_t len)
-{
-	size_t room = buffer->room > 0 ? buffer->room : BUFFER_LEAST;
-	unsigned char *bytes;
-
-	if (len > buffer->most - buffer->len)
-		return false;
-	if (len <= buffer->room - buffer->len)
-		return true;
-	while (room < buffer->len + len)
-		room *= 2;
-	bytes = realloc(buffer->bytes, room < buffer->most ? room : buffer->most);
-	if (bytes == NULL) {
-		buffer->failed = true;
-		return false;
-	}
-	buffer->bytes = bytes;
-	buffer->room = room < buffer->most ? room : buffer->most;
-	return true;
-}
-
-static void buffer_put(struct salt_buffer *buffer, const void *data, size_t len)
-{
-	if (len > 0)
-		memcpy(buffer->bytes + buffer->len, data, len);
-	buffer->len += len;
-}
 
 void salt_buffer_clear(struct salt_buffer *buffer)
 {
-	buffer->len = buffer->next = buffer->rows = 0;
-	buffer->open = buffer->cut = false;
+	buffer->count = buffer->len = buffer->last = buffer->first = buffer->end = 0;
 }
 
 void salt_buffer_free(struct salt_buffer *buffer)
 {
+	free(buffer->cells);
 	free(buffer->bytes);
 }
 
-bool salt_buffer_row(struct salt_buffer *buffer, struct wcs_slice key)
+/* Makes room for so many bytes. NULL: no memory, and the old ones stay. */
+static void *buffer_grow(void *old, size_t *room, size_t wanted)
 {
-	struct buffer_row row = {.key_len = (uint32_t)key.len};
+	size_t grown = *room > 0 ? *room : BUFFER_LEAST;
+	void *made;
 
-	if (!buffer_reserve(buffer, sizeof(row) + key.len))
-		return false;
-	buffer->start = buffer->len;
-	buffer->open = true;
-	buffer_put(buffer, &row, sizeof(row));
-	buffer_put(buffer, key.data, key.len);
-	return true;
+	if (wanted <= *room)
+		return old;
+	while (grown < wanted)
+		grown *= 2;
+	made = realloc(old, grown);
+	if (made != NULL)
+		*room = grown;
+	return made;
 }
 
-bool salt_buffer_cell(struct salt_buffer *buffer, const struct wcs_cell *cell)
+static uint32_t buffer_put(struct salt_buffer *buffer, struct wcs_slice slice)
 {
-	struct buffer_cell copy = {
-		.info = cell->info,
-		.value_len = cell->info.size <= WCS_VALUE_INLINE ? (uint32_t)cell->value.len : 0,
-		.qualifier_len =
-			(uint16_t)(cell->differs <= WCS_PART_QUALIFIER ? cell->qualifier.len : 0),
-		.family_len = (uint8_t)(cell->differs <= WCS_PART_FAMILY ? cell->family.len : 0),
-		.differs = (uint8_t)cell->differs};
-	size_t len = sizeof(copy) + copy.family_len + copy.qualifier_len + copy.value_len;
+	size_t at = buffer->len;
 
-	if (!buffer_reserve(buffer, len)) {
-		buffer->cut = buffer->rows == 0;
-		if (buffer->cut)
-			salt_buffer_end_row(buffer);
-		else
-			buffer->len = buffer->start;
-		buffer->open = false;
-		return false;
+	if (slice.len > 0)
+		memcpy(buffer->bytes + at, slice.data, slice.len);
+	buffer->len += slice.len;
+	return (uint32_t)at;
+}
+
+/* Puts the parts of the cell's address that differ from those of the cell before. */
+static void buffer_put_address(struct salt_buffer *buffer, struct salt_copy *copy,
+			       const struct wcs_cell *cell)
+{
+	if (cell->differs == WCS_PART_ROW) {
+		copy->row = buffer_put(buffer, cell->row);
+		copy->row_len = (uint16_t)cell->row.len;
 	}
-	buffer_put(buffer, &copy, sizeof(copy));
-	buffer_put(buffer, cell->family.data, copy.family_len);
-	buffer_put(buffer, cell->qualifier.data, copy.qualifier_len);
-	buffer_put(buffer, cell->value.data, copy.value_len);
-	return true;
+	if (cell->differs <= WCS_PART_FAMILY) {
+		copy->family = buffer_put(buffer, cell->family);
+		copy->family_len = (uint8_t)cell->family.len;
+	}
+	if (cell->differs <= WCS_PART_QUALIFIER) {
+		copy->qualifier = buffer_put(buffer, cell->qualifier);
+		copy->qualifier_len = (uint16_t)cell->qualifier.len;
+	}
 }
 
-void salt_buffer_end_row(struct salt_buffer *buffer)
+int salt_buffer_add(struct salt_buffer *buffer, const struct wcs_cell *cell)
 {
-	uint32_t end = (uint32_t)buffer->len;
+	struct wcs_slice value = cell->value;
+	size_t len, cells_len = (buffer->count + 1) * sizeof(struct salt_copy);
+	struct salt_copy *cells, *copy;
+	unsigned char *bytes;
 
-	if (!buffer->open)
-		return;
-	memcpy(buffer->bytes + buffer->start + offsetof(struct buffer_row, end), &end, sizeof(end));
-	buffer->last = buffer->start;
-	buffer->open = false;
-	buffer->rows++;
+	if (cell->info.size > WCS_VALUE_INLINE)
+		value.len = 0;
+	len = buffer->len + cell->row.len + cell->family.len + cell->qualifier.len + value.len;
+	if (buffer->count > 0 && cells_len + len > buffer->most)
+		return 0;
+	cells = buffer_grow(buffer->cells, &buffer->cells_room, cells_len);
+	if (cells != NULL)
+		buffer->cells = cells;
+	bytes = buffer_grow(buffer->bytes, &buffer->bytes_room, len);
+	if (bytes != NULL)
+		buffer->bytes = bytes;
+	if (cells == NULL || bytes == NULL)
+		return -ENOMEM;
+	copy = &buffer->cells[buffer->count];
+	if (cell->differs == WCS_PART_ROW)
+		buffer->last = buffer->count;
+	else
+		*copy = copy[-1];
+	buffer_put_address(buffer, copy, cell);
+	copy->info = cell->info;
+	copy->value = buffer_put(buffer, value);
+	copy->value_len = (uint32_t)value.len;
+	copy->differs = (uint8_t)cell->differs;
+	buffer->count++;
+	return 1;
 }
 
-/* ---- Reading ----------------------------------------------------------------------------- */
-
-static struct buffer_row buffer_row(const struct salt_buffer *buffer, size_t at)
+void salt_buffer_drop(struct salt_buffer *buffer)
 {
-	struct buffer_row row;
-
-	memcpy(&row, buffer->bytes + at, sizeof(row));
-	return row;
-}
-
-static struct wcs_slice buffer_key(const struct salt_buffer *buffer, size_t at)
-{
-	return (struct wcs_slice){buffer->bytes + at + sizeof(struct buffer_row),
-				  buffer_row(buffer, at).key_len};
+	buffer->count = buffer->last;
+	buffer->len = buffer->cells[buffer->last].row;
 }
 
 bool salt_buffer_next(struct salt_buffer *buffer)
 {
-	if (buffer->next == buffer->len)
+	const struct salt_copy *first;
+
+	buffer->first = buffer->end;
+	if (buffer->first == buffer->count)
 		return false;
-	buffer->row = buffer_key(buffer, buffer->next);
-	buffer->next = buffer_row(buffer, buffer->next).end;
+	first = &buffer->cells[buffer->first];
+	while (++buffer->end < buffer->count &&
+	       buffer->cells[buffer->end].differs != WCS_PART_ROW) {
+	}
+	buffer->row = (struct wcs_slice){buffer->bytes + first->row, first->row_len};
 	return true;
 }
 
-struct wcs_slice salt_buffer_last(const struct salt_buffer *buffer)
+void salt_buffer_get(const struct salt_buffer *buffer, size_t index, struct wcs_cell *cell)
 {
-	return buffer_key(buffer, buffer->last);
-}
+	const struct salt_copy *copy = &buffer->cells[index];
+	const unsigned char *bytes = buffer->bytes;
 
-void salt_buffer_start(const struct salt_buffer *buffer, struct salt_buffer_reader *reader)
-{
-	reader->at =
-		(size_t)((const unsigned char *)buffer->row.data - buffer->bytes) + buffer->row.len;
-	reader->taken = 0;
-}
-
-bool salt_buffer_read(const struct salt_buffer *buffer, struct salt_buffer_reader *reader,
-		      struct wcs_cell *cell)
-{
-	const unsigned char *from = buffer->bytes + reader->at;
-	struct buffer_cell copy;
-
-	if (reader->at == buffer->next)
-		return false;
-	memcpy(&copy, from, sizeof(copy));
-	from += sizeof(copy);
-	reader->cell.info = copy.info;
-	reader->cell.differs = (enum wcs_part)copy.differs;
-	if (copy.differs <= WCS_PART_FAMILY)
-		reader->cell.family = (struct wcs_slice){from, copy.family_len};
-	from += copy.family_len;
-	if (copy.differs <= WCS_PART_QUALIFIER)
-		reader->cell.qualifier = (struct wcs_slice){from, copy.qualifier_len};
-	from += copy.qualifier_len;
-	reader->cell.value = (struct wcs_slice){from, copy.value_len};
-	reader->at = (size_t)(from - buffer->bytes) + copy.value_len;
-	reader->taken++;
-	*cell = reader->cell;
-	return true;
-}
-
-bool salt_buffer_enter(const struct salt_buffer *buffer, struct salt_buffer_reader *reader,
-		       struct wcs_slice family, struct wcs_slice qualifier)
-{
-	struct salt_buffer_reader before;
-	struct wcs_cell cell;
-	int order;
-
-	salt_buffer_start(buffer, reader);
-	do {
-		before = *reader;
-		if (!salt_buffer_read(buffer, reader, &cell))
-			return false;
-		order = wcs_slice_compare(cell.family, family);
-		if (order == 0)
-			order = wcs_slice_compare(cell.qualifier, qualifier);
-	} while (order < 0);
-	*reader = before;
-	return true;
+	*cell = (struct wcs_cell){
+		.differs = (enum wcs_part)copy->differs,
+		.row = {bytes + copy->row, copy->row_len},
+		.family = {bytes + copy->family, copy->family_len},
+		.qualifier = {bytes + copy->qualifier, copy->qualifier_len},
+		.info = copy->info,
+		.value = {bytes + copy->value, copy->value_len},
+	};
 }

@@ -1,58 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A buffer: rows of one bucket, copied ahead. It is filled row by row and cell by cell, and then
- * read in the same order. Its memory grows up to a limit. Private to store/salt/.
- *
- * The first row is cut where it does not fit; a later one is left out. Large values are not copied.
+ * A buffer: rows of one bucket, copied ahead, cell by cell. Its memory grows up to a limit, which
+ * only a single cell may exceed. Large values are not copied. Private to store/salt/.
  */
 #ifndef WCS_SALT_BUFFER_H
 #define WCS_SALT_BUFFER_H
 
 #include "store/salt/salt.h"
 
+struct salt_copy;
+
 /* Zero, but for most, is empty. */
 struct salt_buffer {
-	unsigned char *bytes;
 	size_t most; /* bytes */
-	size_t room, len;
-	size_t start; /* of the row that is being copied */
-	size_t last;  /* the start of the last row */
-	size_t next;  /* the start of the row behind the present one */
-	unsigned int rows;
-	bool open;	      /* a row is being copied */
-	bool cut;	      /* the only row lacks cells */
-	bool failed;	      /* there was no memory */
-	struct wcs_slice row; /* the key of the present row */
+	struct salt_copy *cells;
+	size_t cells_room, count;
+	unsigned char *bytes; /* of the cells' slices */
+	size_t bytes_room, len;
+	size_t last;	      /* index of the last row's first cell */
+	size_t first, end;    /* the present row's cells, by index; none before salt_buffer_next */
+	struct wcs_slice row; /* key of the present row */
 };
 
-/* ---- Filling ---- */
 void salt_buffer_clear(struct salt_buffer *buffer);
 void salt_buffer_free(struct salt_buffer *buffer);
-/* Begins a row. False: there is no room. */
-bool salt_buffer_row(struct salt_buffer *buffer, struct wcs_slice key);
-/* Adds a cell to the row. False: there is no room, and the row is cut or left out. */
-bool salt_buffer_cell(struct salt_buffer *buffer, const struct wcs_cell *cell);
-/* Ends the row, if there is one. */
-void salt_buffer_end_row(struct salt_buffer *buffer);
-
-/* ---- Reading ---- */
+/* Adds a cell, which differs in its row from the cell before if it is the buffer's first. 1: added;
+ * 0: there is no room; -ENOMEM. */
+int salt_buffer_add(struct salt_buffer *buffer, const struct wcs_cell *cell);
+/* Removes the last row. */
+void salt_buffer_drop(struct salt_buffer *buffer);
 /* Makes the next row the present one, first the first. False: there is none. */
 bool salt_buffer_next(struct salt_buffer *buffer);
-/* The key of the last row; there is one. */
-struct wcs_slice salt_buffer_last(const struct salt_buffer *buffer);
-
-/* The place in the present row of a buffer. */
-struct salt_buffer_reader {
-	size_t at;
-	size_t taken;	      /* cells */
-	struct wcs_cell cell; /* the last one taken, without its row */
-};
-void salt_buffer_start(const struct salt_buffer *buffer, struct salt_buffer_reader *reader);
-/* Takes the row's next cell, without its row. False: there is none in the buffer. */
-bool salt_buffer_read(const struct salt_buffer *buffer, struct salt_buffer_reader *reader,
-		      struct wcs_cell *cell);
-/* Puts the reader before the row's first cell from that column on. False: the buffer has none. */
-bool salt_buffer_enter(const struct salt_buffer *buffer, struct salt_buffer_reader *reader,
-		       struct wcs_slice family, struct wcs_slice qualifier);
+/* The cell at that index. Its slices hold until the buffer is cleared. */
+void salt_buffer_get(const struct salt_buffer *buffer, size_t index, struct wcs_cell *cell);
 
 #endif

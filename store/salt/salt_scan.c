@@ -44,8 +44,6 @@ static int one_enter(struct wcs_scan *base, struct wcs_slice row, const char *fa
 	struct one_scan *scan = (struct one_scan *)base;
 	unsigned char bytes[WCS_ROW_KEY_MAX + 1];
 
-	if (row.len > wcs_keys_row_max(scan->keys)) /* there is no such row */
-		return one_seek(base, row);
 	return base->below->ops->enter(
 		base->below, salt_bound(scan->keys, scan->bucket, row, bytes), family, qualifier);
 }
@@ -63,7 +61,7 @@ static int one_open(const struct wcs_engine *engine, const struct wcs_keys *keys
 	if (scan == NULL)
 		return -ENOMEM;
 	*scan = (struct one_scan){
-		.base = {.ops = &one_ops}, .keys = keys, .bucket = ranges->buckets[0]};
+		.base = {.ops = &one_ops}, .keys = keys, .bucket = (unsigned int)ranges->bucket};
 	rc = engine_scan(engine, view, table, ranges->ranges, ranges->count, filter,
 			 &scan->base.below);
 	if (rc != 0)
@@ -85,9 +83,8 @@ int salt_scan(const struct wcs_engine *engine, const struct wcs_keys *keys,
 	rc = salt_ranges_init(&stored, keys, ranges, range_count);
 	if (rc != 0)
 		return rc;
-	rc = stored.bucket_count == 1
-		     ? one_open(engine, keys, view, table, &stored, filter, scan)
-		     : salt_merge(engine, keys, view, table, &stored, filter, scan);
+	rc = stored.bucket >= 0 ? one_open(engine, keys, view, table, &stored, filter, scan)
+				: salt_merge(engine, keys, view, table, &stored, filter, scan);
 	free(stored.ranges);
 	return rc;
 }

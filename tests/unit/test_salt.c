@@ -454,15 +454,14 @@ static void large_walk(struct suite *const suites[2], const struct wcs_filter *f
 		snprintf(qualifier, sizeof(qualifier), "%u", suite_random(state) % 6);
 		for (int i = 0; i < 2; i++) {
 			const struct scan_ops *ops = scans[i]->ops;
-			struct wcs_slice present =
-				rc[i] > 0 && part ? cells[i].row : suite_text(row);
 
 			if (move < 4 && rc[i] > 0 && filter->each == WCS_EACH_CELL)
 				ops->skip(scans[i], (enum wcs_part)part);
 			else if (move == 4)
 				SUITE_OK(ops->seek(scans[i], suite_text(row)));
-			else if (move == 5 && filter->each == WCS_EACH_CELL)
-				SUITE_OK(ops->enter(scans[i], present, step % 2 ? family : NULL,
+			else if (move > 4 && move < 8 && rc[i] > 0 && filter->each == WCS_EACH_CELL)
+				SUITE_OK(ops->enter(scans[i], cells[i].row,
+						    step % 2 ? family : NULL,
 						    suite_text(qualifier)));
 			rc[i] = wcs_scan_next(scans[i], &cells[i]);
 		}

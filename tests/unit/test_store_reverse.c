@@ -182,6 +182,8 @@ SUITE_STORES(test_enter_and_skip, 60)
 
 			snprintf(row, sizeof(row), "%02d", n);
 			snprintf(name, sizeof(name), "%02d", column);
+			SUITE_OK(wcs_scan_seek(scan, (struct wcs_slice){row, 2 + (size_t)reverse}));
+			scan_expect_column(scan, n, 0, 2);
 			SUITE_OK(scan->ops->enter(scan, suite_text(row), i % 5 ? "f" : "b",
 						  suite_text(name)));
 			if (i % 5 == 0)
@@ -202,6 +204,7 @@ SUITE_STORES(test_enter_and_skip, 60)
 				scan->ops->skip(scan, i % 2 ? WCS_PART_ROW : WCS_PART_FAMILY);
 				scan_expect_column(scan, n + step, 0, 2);
 			} else { /* the same row again, and the next */
+				snprintf(row, sizeof(row), "%02d", n);
 				SUITE_OK(scan->ops->enter(scan, suite_text(row), NULL,
 							  suite_text("")));
 				scan_expect_column(scan, atoi(row), 0, 2);
