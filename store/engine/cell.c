@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks at one cell or key: the engine's own, or else a scan. */
+/* Looks at one cell: the engine's own, or else a scan. */
 #include "store/engine/engine.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- Cells ------------------------------------------------------------------------------- */
 
 /* The value of a scan's cell, and the memory that the scan borrows. */
 struct cell_value {
@@ -83,48 +81,4 @@ int engine_cell(const struct wcs_engine *engine, const struct wcs_view *view,
 	if (engine->backend->cell_open != NULL)
 		return engine->backend->cell_open(engine->db, view, at, info, value);
 	return cell_scan(engine, view, at, info, value);
-}
-
-/* ---- Keys -------------------------------------------------------------------------------- */
-
-/* Whether the view shows a cell in the range; *expires falls to the time when it hides that cell.
- */
-static int key_shows(const struct wcs_engine *engine, const struct wcs_view *view, uint32_t table,
-		     struct wcs_slice start, struct wcs_slice end, bool *shows, int64_t *expires)
-{
-	static const struct wcs_filter first = {.each = WCS_EACH_ROW};
-	const struct wcs_range range = {start, end};
-	struct wcs_cell cell;
-	int rc = engine_first(engine, view, table, &range, 1, &first, &cell);
-
-	*shows = rc > 0;
-	if (rc > 0 && cell.info.expires < *expires)
-		*expires = cell.info.expires;
-	return rc < 0 ? rc : 0;
-}
-
-int engine_key(const struct wcs_engine *engine, const struct wcs_view *view, uint32_t table,
-	       struct wcs_slice key, unsigned char delimiter, struct wcs_key_info *info)
-{
-	unsigned char start[WCS_ROW_KEY_MAX + 1], end[WCS_ROW_KEY_MAX + 1];
-	struct wcs_key_info known = {false, false, WCS_TS_MAX};
-	int rc = 0;
-
-	if (engine->backend->key_get != NULL && !wcs_view_hides_rows(view))
-		return engine->backend->key_get(engine->db, table, key, delimiter, info);
-	if (key.len > 0) {
-		memcpy(start, key.data, key.len);
-		memcpy(end, key.data, key.len);
-		end[key.len] = '\0';
-		rc = key_shows(engine, view, table, key, (struct wcs_slice){end, key.len + 1},
-			       &known.row, &known.expires);
-	}
-	start[key.len] = delimiter;
-	end[key.len] = (unsigned char)(delimiter + 1);
-	if (rc == 0)
-		rc = key_shows(engine, view, table, (struct wcs_slice){start, key.len + 1},
-			       (struct wcs_slice){end, key.len + 1}, &known.prefix, &known.expires);
-	if (rc == 0)
-		*info = known;
-	return rc;
 }

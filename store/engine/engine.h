@@ -48,11 +48,31 @@ int engine_first(const struct wcs_engine *engine, const struct wcs_view *view, u
 		 const struct wcs_range *ranges, size_t range_count,
 		 const struct wcs_filter *filter, struct wcs_cell *cell);
 
+/* ---- key.c ---- */
+/*
+ * Below a row are the keys that start with its key and the delimiter. Other keys may lie between
+ * ("a!b" is between "a" and "a#b"): a subtree has two ranges, in order, a whole table one.
+ */
+struct wcs_subtree {
+	struct wcs_range ranges[2]; /* borrow from here: a subtree must not be copied or moved */
+	size_t count;		    /* 1 or 2 */
+	unsigned char start[WCS_ROW_KEY_MAX + 1]; /* the key and the delimiter */
+	unsigned char end[WCS_ROW_KEY_MAX + 1];	  /* the first key behind that prefix */
+	unsigned char past[WCS_ROW_KEY_MAX + 1];  /* the first key behind the row's own */
+};
+
+/*
+ * key NULL: all rows. An empty key is that of no row, but rows may be below it. -EINVAL,
+ * -ENAMETOOLONG: key.
+ */
+int wcs_subtree_init(struct wcs_subtree *subtree, const struct wcs_slice *key,
+		     unsigned char delimiter);
+int engine_key(const struct wcs_engine *engine, const struct wcs_view *view, uint32_t table,
+	       struct wcs_slice key, unsigned char delimiter, struct wcs_key_info *info);
+
 /* ---- cell.c ---- */
 int engine_cell(const struct wcs_engine *engine, const struct wcs_view *view,
 		const struct wcs_address *at, struct wcs_cell_info *info, struct wcs_value **value);
-int engine_key(const struct wcs_engine *engine, const struct wcs_view *view, uint32_t table,
-	       struct wcs_slice key, unsigned char delimiter, struct wcs_key_info *info);
 
 /* ---- drop.c ---- */
 int engine_drop(const struct wcs_engine *engine, uint32_t table, const struct wcs_range *ranges,

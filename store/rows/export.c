@@ -12,6 +12,7 @@
  */
 #include "store/backend.h"
 #include "store/chain/chain.h"
+#include "store/engine/engine.h"
 #include "store/json/row_json_write.h"
 #include "store/rows.h"
 #include "store/table/table.h"

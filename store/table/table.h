@@ -126,26 +126,6 @@ void room_leave(struct wcs_store *store, uint64_t size);
 int room_enter_writes(const struct wcs_table *table, const struct wcs_entry *entries, size_t count,
 		      enum room_for what, uint64_t *size);
 
-/* ---- drop.c ---- */
-/*
- * Below a row are the keys that start with its key and the delimiter. Other keys may lie between
- * ("a!b" is between "a" and "a#b"): a subtree has two ranges, in order, a whole table one.
- */
-struct wcs_subtree {
-	struct wcs_range ranges[2]; /* borrow from here: a subtree must not be copied or moved */
-	size_t count;		    /* 1 or 2 */
-	unsigned char start[WCS_ROW_KEY_MAX + 1]; /* the key and the delimiter */
-	unsigned char end[WCS_ROW_KEY_MAX + 1];	  /* the first key behind that prefix */
-	unsigned char past[WCS_ROW_KEY_MAX + 1];  /* the first key behind the row's own */
-};
-
-/*
- * key NULL: all rows. An empty key is that of no row, but rows may be below it. -EINVAL,
- * -ENAMETOOLONG: key.
- */
-int wcs_subtree_init(struct wcs_subtree *subtree, const struct wcs_slice *key,
-		     unsigned char delimiter);
-
 /* A table object as described, which only its handle holds. -EINVAL: a name or delimiter is not
  * valid, or a family is named twice. */
 int table_new(struct wcs_store *store, const struct wcs_table_schema *schema,

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "store/chain/chain.h"
+#include "store/engine/engine.h"
 #include "store/table/table.h"
 #include "tests/unit/suite.h"
 
