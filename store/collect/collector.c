@@ -8,28 +8,6 @@
 
 /* ---- Starting passes ---------------------------------------------------------------------- */
 
-static void collector_end(struct wcs_collector *collector, uint64_t asked, int rc)
-{
-	struct wcs_gc_status *status = &collector->status;
-
-	status->running = false;
-	strcpy(status->table, collector->table);
-	if (collector->table[0] == '\0')
-		status->row_len = 0;
-	if (rc == 0) {
-		status->passes++;
-		status->last_started = status->pass_started;
-		status->last_ended = store_now(collector->store);
-		status->last_cells = status->pass_cells;
-		status->left = collector->left;
-	}
-	if (collector->fast) {
-		collector->granted = asked;
-		collector->error = rc > 0 ? -ECANCELED : rc;
-		pthread_cond_broadcast(&collector->done);
-	}
-}
-
 /* Microseconds until the next pass; 0: now; negative: until a request. The caller holds the lock.
  */
 static int64_t collector_due(const struct wcs_collector *collector)
@@ -40,9 +18,9 @@ static int64_t collector_due(const struct wcs_collector *collector)
 		return 0;
 	if (collector->paused || collector->halted || interval <= 0)
 		return -1;
-	if (collector->last_start == 0 || collector->table[0] != '\0')
+	if (collector->last_start == 0 || collector->status.table[0] != '\0')
 		return 0;
-	left = collector->last_start + interval - grace_steady();
+	left = collector->last_start + interval - collector_steady();
 	return left > 0 ? left : 0;
 }
 
@@ -60,20 +38,18 @@ static void collector_one_pass(struct wcs_collector *collector)
 	uint64_t asked = collector->asked;
 	int rc;
 
+	collector->fast = asked > collector->granted;
+	collector->before = collector->slice.collected;
+	collector->left = 0;
+	collector->failed = 0;
+	collector->last_start = collector_steady();
 	status->running = true;
 	status->pass_started = store_now(collector->store);
 	status->pass_cells = 0;
-	collector->left = 0;
-	collector->failed = 0;
-	collector->last_start = grace_steady();
-	collector->fast = collector->asked > collector->granted;
 	if (collector->fast) { /* all of the store, not from the middle on */
-		collector->table[0] = '\0';
-		collector->slice.len = 0;
+		status->table[0] = '\0';
+		status->row_len = collector->slice.len = 0;
 	}
-	strcpy(status->table, collector->table);
-	if (collector->slice.len == 0)
-		status->row_len = 0;
 	pthread_mutex_unlock(&collector->lock);
 	rc = collector_failed(collector) ? -EROFS : collector_pass(collector);
 	collector_store_place(collector);
@@ -82,9 +58,23 @@ static void collector_one_pass(struct wcs_collector *collector)
 			  strerror(-rc));
 	pthread_mutex_lock(&collector->lock);
 	collector->halted = rc < 0 && collector_failed(collector);
-	if (rc < 0) /* not at once again */
-		collector->table[0] = '\0';
-	collector_end(collector, asked, rc);
+	status->running = false;
+	if (rc < 0) { /* not at once again */
+		status->table[0] = '\0';
+		status->row_len = 0;
+	}
+	if (rc == 0) {
+		status->passes++;
+		status->last_started = status->pass_started;
+		status->last_ended = store_now(collector->store);
+		status->last_cells = status->pass_cells;
+		status->left = collector->left;
+	}
+	if (collector->fast) {
+		collector->granted = asked;
+		collector->error = rc > 0 ? -ECANCELED : rc;
+		pthread_cond_broadcast(&collector->done);
+	}
 }
 
 static void *collector_main(void *arg)
@@ -126,9 +116,8 @@ int collector_start(struct wcs_store *store)
 	pthread_mutex_init(&collector->lock, NULL);
 	clock_cond_init(&collector->wake);
 	pthread_cond_init(&collector->done, NULL);
-	collector->stored = grace_steady();
-	collector->grace.length = store->options.gc_grace;
-	collector->grace.offset = store_now(store) - collector->stored;
+	collector->stored = collector_steady();
+	collector->offset = store_now(store) - collector->stored;
 	collector_load_place(collector);
 	if (pthread_create(&collector->thread, NULL, collector_main, collector) != 0) {
 		collector_free(collector);
@@ -151,8 +140,7 @@ void collector_stop(struct wcs_store *store)
 	store->collector = NULL;
 }
 
-/* ---- Requests of other threads
- * --------------------------------------------------------------------- */
+/* ---- Requests of other threads ----------------------------------------------------------- */
 
 int wcs_gc_run(struct wcs_store *store)
 {

@@ -3,7 +3,7 @@
  * The collector: a thread that deletes hidden cells. Private to store/.
  *
  * A pass goes through all tables in slices, from the place at which the store was closed. It spares
- * cells in their grace (grace.c), unless the pass was requested.
+ * cells in their grace, unless the pass was requested.
  */
 #ifndef WCS_COLLECTOR_H
 #define WCS_COLLECTOR_H

@@ -7,35 +7,7 @@
 #include "store/collect/collector.h"
 #include "store/table/table.h"
 
-/* ---- grace.c ---- */
-/*
- * The grace: for a while the collector spares the cells that a changed policy hides, and all cells
- * after the clock jumped by more than a day. Private to the collector's thread.
- *
- * The clock jumped if CLOCK_REALTIME - CLOCK_MONOTONIC changed by more than a day since the last
- * look, or if it is more than a day away from the time when the store was last open.
- */
-
-#define GRACE_SECOND INT64_C(1000000)
-
-struct grace {
-	int64_t length; /* microseconds; 0: there is none */
-	int64_t offset; /* the clock less the monotonic one, at the last look */
-	int64_t jumped; /* when the clock jumped, by the monotonic one; 0: it did not */
-};
-
-/* The monotonic clock in microseconds. */
-static inline int64_t grace_steady(void)
-{
-	return clock_ns() / 1000;
-}
-
-/* The store was last open when the clock said so. now: the present by the clock, here and below. */
-void grace_since(struct grace *grace, int64_t last, int64_t now);
-/* Looks at the clock. Has it jumped since the last look? */
-bool grace_look(struct grace *grace, int64_t now);
-/* Must the collector spare the cells that this family's policy hides? */
-bool grace_covers(const struct grace *grace, const struct wcs_family *family, int64_t now);
+#define COLLECTOR_SECOND INT64_C(1000000)
 
 struct wcs_collector {
 	struct wcs_store *store;
@@ -49,19 +21,30 @@ struct wcs_collector {
 	uint64_t asked;	  /* passes that were asked for */
 	uint64_t granted; /* of these, done, or given up with `error` */
 	int error;
-	struct wcs_gc_status status;
+	struct wcs_gc_status status; /* written by the thread, which reads it without the lock */
 
-	/* The thread's own. */
+	/* The thread's own. Times are of the monotonic clock, in microseconds. */
 	bool fast;
-	char table[WCS_TABLE_NAME_MAX + 1]; /* the pass is there; "": at the start */
-	struct wcs_collect slice;
-	struct wcs_slice row; /* the key of the row at its place */
-	struct grace grace;
-	int64_t stored;	    /* when the place was stored, by the monotonic clock */
-	int64_t last_start; /* of the last pass, by the same */
-	uint64_t left;	    /* families that the pass spares */
-	int failed;	    /* the first error of a table of the pass */
+	struct wcs_collect slice; /* its place is in status.table; its counts are of the session */
+	uint64_t before;	  /* cells that were collected before this pass */
+	uint64_t left;		  /* families that the pass spares */
+	int failed;		  /* the first error of a table of the pass */
+	int64_t stored;		  /* when the place was stored */
+	int64_t last_start;	  /* of the last pass */
+	/*
+	 * The grace: for a while the collector spares the cells that a changed policy hides, and
+	 * all cells after the clock jumped by more than a day. The clock jumped if
+	 * CLOCK_REALTIME - CLOCK_MONOTONIC changed by more than a day since the last look, or if it
+	 * is more than a day away from the time when the store was last open.
+	 */
+	int64_t offset; /* the clock less the monotonic one, at the last look */
+	int64_t jumped; /* when the clock jumped; 0: it did not */
 };
+
+static inline int64_t collector_steady(void)
+{
+	return clock_ns() / 1000;
+}
 
 /* ---- collector_pass.c ---- */
 /* Sleeps until then, or until `wake` is signalled. The caller holds the lock. */
