@@ -59,14 +59,12 @@ struct ldb_tombstones {
 	uint64_t cells, bytes; /* deleted in it */
 };
 
-/* Ranges of keys that a change deletes after its batch (write/erase.c). Constant once set. */
+/* A range of keys that a change deletes after its batch (write/erase.c). Constant once set. */
 struct ldb_erased {
 	_Atomic unsigned int refs;
-	uint64_t id; /* of the first range's record; each other has the next */
-	size_t count, room;
-	struct ldb_erased_range {
-		struct wcs_slice from, to;
-	} * ranges;
+	uint64_t id; /* of its record */
+	struct wcs_slice from, to;
+	unsigned char bytes[]; /* of both */
 };
 
 struct ldb_rows; /* store/leveldb/write/write.h */
@@ -178,16 +176,15 @@ int ldb_db_counter(struct ldb *db, struct ldb_id_key key, size_t len, const char
 /* The id of the next table. */
 int ldb_db_next_table(struct ldb *db, uint32_t *id);
 leveldb_iterator_t *ldb_db_iterate(struct ldb *db);
-/* An iterator for readers of cells. They pass over the ranges *erased (NULL: none), and release
- * them with ldb_erased_put. */
+/* An iterator for readers of cells. They pass over the range *erased (NULL: none), and release it
+ * with ldb_erased_put. */
 leveldb_iterator_t *ldb_db_iterate_cells(struct ldb *db, struct ldb_erased **erased);
-/* Sets or ends (NULL) the erased ranges. The caller holds erase_lock. */
+/* Sets or ends (NULL) the erased range. The caller holds erase_lock. */
 void ldb_erased_set(struct ldb *db, struct ldb_erased *erased);
 void ldb_erased_put(struct ldb_erased *erased);
-/* The range that contains the key; erased may be NULL. NULL: none does. */
-const struct ldb_erased_range *ldb_erased_find(const struct ldb_erased *erased, const void *key,
-					       size_t len);
-/* Moves the iterator, which goes forward, behind the erased ranges. */
+/* Is the iterator at a key of the range? erased may be NULL. */
+bool ldb_erased_at(const struct ldb_erased *erased, leveldb_iterator_t *iter);
+/* Moves the iterator, which goes forward, behind the erased range. */
 void ldb_erased_pass(const struct ldb_erased *erased, leveldb_iterator_t *iter);
 /* Is the cell of that key erased? */
 bool ldb_erased_has(struct ldb *db, const struct ldb_key *key);

@@ -163,20 +163,11 @@ static void cursor_seek_before(struct ldb_cursor *cursor, const void *key, size_
 		leveldb_iter_seek_to_last(cursor->iter);
 }
 
-/* Moves the iterator, which goes back, before the erased ranges. */
+/* Moves the iterator, which goes back, before the erased range. */
 static void cursor_pass_back(struct ldb_cursor *cursor)
 {
-	const struct ldb_erased_range *range;
-	const unsigned char *key;
-	size_t len;
-
-	while (cursor->erased && !cursor->unsorted && leveldb_iter_valid(cursor->iter)) {
-		key = ldb_iter_key(cursor->iter, &len);
-		range = ldb_erased_find(cursor->erased, key, len);
-		if (!range)
-			return;
-		cursor_seek_before(cursor, range->from.data, range->from.len);
-	}
+	if (!cursor->unsorted && ldb_erased_at(cursor->erased, cursor->iter))
+		cursor_seek_before(cursor, cursor->erased->from.data, cursor->erased->from.len);
 }
 
 /* Puts the iterator at the last key before the target. */

@@ -23,7 +23,7 @@
 struct ldb_cursor {
 	struct ldb *db;
 	leveldb_iterator_t *iter;
-	struct ldb_erased *erased; /* ranges that it passes over */
+	struct ldb_erased *erased; /* the range that it passes over */
 	bool unsorted;		   /* a seek ended before its key: there are no more keys */
 	unsigned int seeks; /* moves from row to row that seek before steps are tried again */
 	unsigned int steps; /* forward in a row */

@@ -197,7 +197,7 @@ leveldb_iterator_t *ldb_db_iterate(struct ldb *db)
 	return leveldb_create_iterator(db->db, db->read);
 }
 
-/* ---- Erased ranges ----------------------------------------------------------------------- */
+/* ---- The erased range ----------------------------------------------------------------------- */
 
 void ldb_erased_set(struct ldb *db, struct ldb_erased *erased)
 {
@@ -213,15 +213,11 @@ void ldb_erased_set(struct ldb *db, struct ldb_erased *erased)
 
 void ldb_erased_put(struct ldb_erased *erased)
 {
-	if (!erased || atomic_fetch_sub(&erased->refs, 1) > 1)
-		return;
-	for (size_t i = 0; i < erased->count; i++)
-		free((void *)erased->ranges[i].from.data);
-	free(erased->ranges);
-	free(erased);
+	if (erased && atomic_fetch_sub(&erased->refs, 1) == 1)
+		free(erased);
 }
 
-/* Takes the ranges that are set, and makes an iterator, between two changes of them. */
+/* Takes the range that is set, and makes an iterator, between two changes of it. */
 static leveldb_iterator_t *erased_iterate(struct ldb *db, struct ldb_erased **erased)
 {
 	leveldb_iterator_t *iter;
@@ -235,8 +231,8 @@ static leveldb_iterator_t *erased_iterate(struct ldb *db, struct ldb_erased **er
 	return iter;
 }
 
-/* The ranges are set from before the change's batch until after the delete of their records. An
- * iterator made in this time belongs to the change if it finds the first record. The iterator keeps
+/* The range is set from before the change's batch until after the delete of its record. An iterator
+ * made in this time belongs to the change if it finds the record. The iterator keeps
  * a read error, so the reader meets it. */
 leveldb_iterator_t *ldb_db_iterate_cells(struct ldb *db, struct ldb_erased **erased)
 {
@@ -266,31 +262,29 @@ leveldb_iterator_t *ldb_db_iterate_cells(struct ldb *db, struct ldb_erased **era
 	return iter;
 }
 
-const struct ldb_erased_range *ldb_erased_find(const struct ldb_erased *erased, const void *key,
-					       size_t len)
+static bool erased_contains(const struct ldb_erased *erased, const void *key, size_t len)
 {
 	struct wcs_slice at = {key, len};
 
-	for (size_t i = 0; erased && i < erased->count; i++)
-		if (wcs_slice_compare(erased->ranges[i].from, at) <= 0 &&
-		    wcs_slice_compare(at, erased->ranges[i].to) < 0)
-			return &erased->ranges[i];
-	return NULL;
+	return erased && wcs_slice_compare(erased->from, at) <= 0 &&
+	       wcs_slice_compare(at, erased->to) < 0;
+}
+
+bool ldb_erased_at(const struct ldb_erased *erased, leveldb_iterator_t *iter)
+{
+	const unsigned char *key;
+	size_t len;
+
+	if (!erased || !leveldb_iter_valid(iter))
+		return false;
+	key = ldb_iter_key(iter, &len);
+	return erased_contains(erased, key, len);
 }
 
 void ldb_erased_pass(const struct ldb_erased *erased, leveldb_iterator_t *iter)
 {
-	const struct ldb_erased_range *range;
-	const unsigned char *key;
-	size_t len;
-
-	while (erased && leveldb_iter_valid(iter)) {
-		key = ldb_iter_key(iter, &len);
-		range = ldb_erased_find(erased, key, len);
-		if (!range)
-			return;
-		ldb_iter_seek_bytes(iter, range->to.data, range->to.len);
-	}
+	if (ldb_erased_at(erased, iter))
+		ldb_iter_seek_bytes(iter, erased->to.data, erased->to.len);
 }
 
 bool ldb_erased_has(struct ldb *db, const struct ldb_key *key)
@@ -301,7 +295,7 @@ bool ldb_erased_has(struct ldb *db, const struct ldb_key *key)
 	if (atomic_load(&db->erasing) % 2 == 0)
 		return false;
 	leveldb_iter_destroy(ldb_db_iterate_cells(db, &erased));
-	found = ldb_erased_find(erased, key->data, key->len);
+	found = erased_contains(erased, key->data, key->len);
 	ldb_erased_put(erased);
 	return found;
 }

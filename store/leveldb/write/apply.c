@@ -9,7 +9,8 @@
  * synced, as they may hold its extents or the end of their intent; the batch itself is a synced
  * write, before the row's lock is free.
  *
- * An edit that deletes much is erased behind its batch (erase.c), unless it also sets cells there.
+ * A delete that makes the batch large is finished behind it (erase.c), the first one of an edit,
+ * unless the edit also sets cells there.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -40,7 +41,7 @@ static int apply_erase(struct ldb_rows *rows)
 	const unsigned char *from = ldb_iter_key(rows->iter, &len);
 
 	ldb_key_past(&rows->key);
-	return ldb_erase_add(rows, (struct wcs_slice){from, len},
+	return ldb_erase_set(rows, (struct wcs_slice){from, len},
 			     (struct wcs_slice){rows->key.data, rows->key.len});
 }
 
@@ -221,7 +222,7 @@ int ldb_rows_apply(struct wcs_rows *base, const struct wcs_edit *edits, size_t c
 	while (!rc && added < count && rows->deleted < APPLY_DELETED) {
 		rc = apply_edit(rows, &edits[added]);
 		added += !rc;
-		if (rc) /* ranges of an earlier edit would have ended the loop */
+		if (rc) /* the range of an earlier edit would have ended the loop */
 			ldb_erase_cancel(rows);
 		if (!rc && count > 1)
 			leveldb_writebatch_append(all, rows->batch);

@@ -2,71 +2,46 @@
 /*
  * Deletes more cells of a row than one batch should hold, as one change for readers.
  *
- * - The batch of the change has a record of each range of keys that is left to delete. Readers who
- *   see the record pass over the ranges (db.c).
- * - The row stays locked until the last cell and the records are deleted, so nothing is written
- *   into the ranges meanwhile. Opening a store finishes the ranges that it finds.
- * - The logs are synced behind the batch of the change, and before the records are deleted: a power
- *   cut must not keep a later delete and lose the records, nor keep the end of the records and lose
- *   an earlier delete. In between the order does not matter: all of a range is deleted again.
- * - If a damaged block ends it, the records are deleted: a later open would delete cells written
+ * - The batch of the change has a record of the range of keys that is left to delete. Readers who
+ *   see the record pass over the range (db.c).
+ * - The row stays locked until the last cell and the record are deleted, so nothing is written into
+ *   the range meanwhile. Opening a store finishes the range that it finds.
+ * - The logs are synced behind the batch of the change, and before the record is deleted: a power
+ *   cut must not keep a later delete and lose the record, nor keep the end of the record and lose
+ *   an earlier delete. In between the order does not matter: all of the range is deleted again.
+ * - If a damaged block ends it, the record is deleted: a later open would delete cells written
  *   meanwhile.
  */
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lib/grow.h"
 #include "store/leveldb/write/write.h"
 
 #define ERASE_BATCH (1u << 20) /* bytes of keys in one batch */
 
 bool ldb_erase_starts(const struct ldb_rows *rows)
 {
-	return rows->deleted >= ERASE_BATCH;
+	return !rows->erased && rows->deleted >= ERASE_BATCH;
 }
 
-int ldb_erase_add(struct ldb_rows *rows, struct wcs_slice from, struct wcs_slice to)
+int ldb_erase_set(struct ldb_rows *rows, struct wcs_slice from, struct wcs_slice to)
 {
-	struct ldb_erased *erased = rows->erased;
-	unsigned char *bytes = malloc(from.len + to.len);
+	struct ldb_erased *erased = malloc(sizeof(*erased) + from.len + to.len);
 
 	if (!erased)
-		erased = rows->erased = calloc(1, sizeof(*erased));
-	if (!bytes || !erased ||
-	    grow(&erased->ranges, &erased->room, erased->count + 1, 1, sizeof(*erased->ranges))) {
-		free(bytes);
 		return -ENOMEM;
-	}
-	memcpy(bytes, from.data, from.len);
-	memcpy(bytes + from.len, to.data, to.len);
-	atomic_store(&erased->refs, 1);
-	erased->ranges[erased->count++] =
-		(struct ldb_erased_range){{bytes, from.len}, {bytes + from.len, to.len}};
+	memcpy(erased->bytes, from.data, from.len);
+	memcpy(erased->bytes + from.len, to.data, to.len);
+	erased->from = (struct wcs_slice){erased->bytes, from.len};
+	erased->to = (struct wcs_slice){erased->bytes + from.len, to.len};
+	atomic_init(&erased->refs, 1);
+	rows->erased = erased;
 	return 0;
-}
-
-/* ---- Batches ----------------------------------------------------------------------------- */
-
-/* Puts the records of the ranges into a batch. -ENOMEM. */
-static int erase_put_records(struct ldb_rows *rows, leveldb_writebatch_t *batch)
-{
-	const struct ldb_erased *erased = rows->erased;
-	unsigned char *record = malloc(LDB_ERASE_MAX);
-
-	for (size_t i = 0; record && i < erased->count; i++) {
-		const struct ldb_erased_range *range = &erased->ranges[i];
-		struct ldb_drop drop = {rows->table, {range->from, range->to}, true};
-
-		ldb_db_batch_put(batch, ldb_key_drop(erased->id + i), record,
-				 ldb_record_drop(record, &drop));
-	}
-	free(record);
-	return record ? 0 : -ENOMEM;
 }
 
 /* Deletes a batch of cells of the range, from the key of `rows` on, which moves. 1: there are more;
  * 0; or an error. */
-static int erase_batch(struct ldb_rows *rows, const struct ldb_erased_range *range)
+static int erase_batch(struct ldb_rows *rows)
 {
 	size_t bytes = 0, len;
 	int rc = 0;
@@ -78,7 +53,7 @@ static int erase_batch(struct ldb_rows *rows, const struct ldb_erased_range *ran
 	while (!rc && bytes < ERASE_BATCH && leveldb_iter_valid(rows->iter)) {
 		const unsigned char *key = ldb_iter_key(rows->iter, &len);
 
-		if (wcs_slice_compare((struct wcs_slice){key, len}, range->to) >= 0)
+		if (wcs_slice_compare((struct wcs_slice){key, len}, rows->erased->to) >= 0)
 			break;
 		memcpy(rows->key.data, key, rows->key.len = len);
 		rc = ldb_rows_delete(rows, false, &len);
@@ -94,49 +69,38 @@ static int erase_batch(struct ldb_rows *rows, const struct ldb_erased_range *ran
 	return rc ? rc : bytes >= ERASE_BATCH;
 }
 
-/* Deletes the ranges, whose records are written, and the records. */
+/* Deletes the range, whose record is written, and the record. */
 static int erase_run(struct ldb_rows *rows)
 {
-	const struct ldb_erased *erased = rows->erased;
 	struct ldb *db = rows->db;
-	int rc = ldb_sync_logs(db);
+	int rc = ldb_sync_logs(db), ended;
 
-	for (size_t i = 0; !rc && i < erased->count; i++) {
-		const struct wcs_slice *from = &erased->ranges[i].from;
-
-		memcpy(rows->key.data, from->data, rows->key.len = from->len);
-		do
-			rc = erase_batch(rows, &erased->ranges[i]);
-		while (rc > 0);
+	memcpy(rows->key.data, rows->erased->from.data, rows->key.len = rows->erased->from.len);
+	for (int more = !rc; more > 0;) {
+		more = erase_batch(rows);
+		rc = more < 0 ? more : 0;
 	}
 	if (!rc)
 		rc = ldb_sync_logs(db);
-	if (!ldb_db_failed(db)) {
-		int ended;
-
-		for (size_t i = 0; i < erased->count; i++)
-			ldb_db_batch_delete(rows->batch, ldb_key_drop(erased->id + i));
-		ended = ldb_commit(db, rows->batch, db->options->sync);
-		leveldb_writebatch_clear(rows->batch);
-		rc = rc ? rc : ended;
-	}
-	return rc;
+	if (ldb_db_failed(db))
+		return rc;
+	ldb_db_batch_delete(rows->batch, ldb_key_drop(rows->erased->id));
+	ended = ldb_commit(db, rows->batch, db->options->sync);
+	leveldb_writebatch_clear(rows->batch);
+	return rc ? rc : ended;
 }
 
 /* ---- All of it --------------------------------------------------------------------------- */
 
-int ldb_erase_commit(struct ldb_rows *rows, leveldb_writebatch_t *batch, bool sync)
+static int erase_commit(struct ldb_rows *rows, leveldb_writebatch_t *batch, bool sync,
+			unsigned char *record)
 {
 	struct ldb_erased *erased = rows->erased;
+	struct ldb_drop drop = {rows->table, {erased->from, erased->to}, true};
 	struct ldb *db = rows->db;
 	int rc;
 
-	pthread_mutex_lock(&db->erase_lock);
-	erased->id = atomic_fetch_add(&db->next_drop, erased->count);
-	/* The ranges of a change whose write failed stay set. */
-	rc = ldb_db_failed(db) ? -EROFS : erase_put_records(rows, batch);
-	if (rc)
-		goto out;
+	ldb_db_batch_put(batch, ldb_key_drop(erased->id), record, ldb_record_drop(record, &drop));
 	atomic_fetch_add(&erased->refs, 1);
 	ldb_erased_set(db, erased);
 	rc = ldb_commit(db, batch, sync);
@@ -146,8 +110,22 @@ int ldb_erase_commit(struct ldb_rows *rows, leveldb_writebatch_t *batch, bool sy
 	 * open deletes. */
 	if (!ldb_db_failed(db))
 		ldb_erased_set(db, NULL);
-out:
+	return rc;
+}
+
+int ldb_erase_commit(struct ldb_rows *rows, leveldb_writebatch_t *batch, bool sync)
+{
+	struct ldb *db = rows->db;
+	unsigned char *record = malloc(LDB_ERASE_MAX);
+	int rc = record ? -EROFS : -ENOMEM;
+
+	pthread_mutex_lock(&db->erase_lock);
+	rows->erased->id = atomic_fetch_add(&db->next_drop, 1);
+	/* The range of a change whose write failed stays set. */
+	if (record && !ldb_db_failed(db))
+		rc = erase_commit(rows, batch, sync, record);
 	pthread_mutex_unlock(&db->erase_lock);
+	free(record);
 	return rc;
 }
 
@@ -166,7 +144,7 @@ int ldb_erase_resume(struct ldb *db, uint64_t id, const struct ldb_drop *what)
 	if (rc)
 		return rc;
 	rows = (struct ldb_rows *)base;
-	rc = ldb_erase_add(rows, what->range.start, what->range.end);
+	rc = ldb_erase_set(rows, what->range.start, what->range.end);
 	if (!rc) {
 		rows->erased->id = id;
 		rc = erase_run(rows);

@@ -90,14 +90,14 @@ int ldb_rows_open(void *engine, uint32_t table, const struct wcs_edit *edits, si
 	return 0;
 }
 
-/* Asks for a compaction of the ranges that were erased, and forgets them. No row is locked. */
+/* Asks for a compaction of the range that was erased, and forgets it. No row is locked. */
 static void rows_erased(struct ldb_rows *rows)
 {
 	const struct ldb_erased *erased = rows->erased;
 	struct ldb_range range;
 
 	if (rows->erased_keys) {
-		range = ldb_range(erased->ranges[0].from, erased->ranges[erased->count - 1].to);
+		range = ldb_range(erased->from, erased->to);
 		ldb_space_push(rows->db, &range, LDB_SPACE_RANGES, false);
 	}
 	ldb_erased_put(rows->erased);

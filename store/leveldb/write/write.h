@@ -34,8 +34,8 @@ struct ldb_rows {
 	bool looked;		   /* at keys since the iterator's error was asked for */
 	bool changes;		   /* the batch has something */
 	size_t deleted;		   /* bytes of keys that the batch deletes */
-	struct ldb_erased *erased; /* ranges to delete after the batch; NULL: none */
-	bool erased_keys;	   /* some were deleted in these ranges */
+	struct ldb_erased *erased; /* to delete after the batch; NULL: none */
+	bool erased_keys;	   /* some were deleted in it */
 	bool has_crossed;
 	struct ldb_range crossed; /* a run of tombstones, to be compacted */
 	size_t batch_extents;	  /* bytes of extents in the batch, the planned ones included */
@@ -65,13 +65,13 @@ int ldb_rows_error(struct ldb_rows *rows);
 int ldb_rows_delete(struct ldb_rows *rows, bool taken, size_t *key_len);
 
 /* ---- erase.c ---- */
-/* Is the batch full of deletes, so that the edit's other deletes go to ldb_erase_add? */
+/* Is the batch full of deletes, and no range set? */
 bool ldb_erase_starts(const struct ldb_rows *rows);
-/* Adds a range of keys of the row. -ENOMEM. */
-int ldb_erase_add(struct ldb_rows *rows, struct wcs_slice from, struct wcs_slice to);
-/* Writes the batch, and deletes the ranges. Readers see the whole change or nothing of it. */
+/* Sets the range of keys of the row that is deleted behind the batch. -ENOMEM. */
+int ldb_erase_set(struct ldb_rows *rows, struct wcs_slice from, struct wcs_slice to);
+/* Writes the batch, and deletes the range. Readers see the whole change or nothing of it. */
 int ldb_erase_commit(struct ldb_rows *rows, leveldb_writebatch_t *batch, bool sync);
-/* Forgets the ranges of an edit that is not applied. */
+/* Forgets the range of an edit that is not applied. */
 void ldb_erase_cancel(struct ldb_rows *rows);
 /* Finishes a drop of keys that a crash interrupted. */
 int ldb_erase_resume(struct ldb *db, uint64_t id, const struct ldb_drop *what);
