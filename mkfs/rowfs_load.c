@@ -348,9 +348,9 @@ static bool load_skip(struct load *load, struct csv_rows *rows, int rc)
 	if (rc) {
 		snprintf(why, sizeof(why), "%s: %s", load->skip_name, strerror(-rc));
 		load->exit_code = load_fail_at(load, line, 0, why);
-	} else if (load->refused && sink->kind->resume(sink))
-		load->exit_code = load_fail_sink(load, 0);
+	}
 	load->refused = 0;
+	sink->failed = 0;
 	rows->why[0] = sink->why[0] = '\0';
 	return load->exit_code == PROGRAM_OK;
 }

@@ -100,6 +100,8 @@ void wcs_import_cancel(struct wcs_import *import);
  */
 int wcs_import_row(struct wcs_import *import, const struct wcs_cell *cells, size_t count,
 		   uint64_t line, struct wcs_fault *fault);
+/* Forgets an error: the rows behind the wrong one may be given again. */
+void wcs_import_resume(struct wcs_import *import);
 /* How many rows are applied so far. */
 uint64_t wcs_import_lines(const struct wcs_import *import);
 /* Their cells with timestamps from 10^8 to 10^14 (struct wcs_stats, cells_old). */

@@ -32,15 +32,13 @@ struct sink {
 struct sink_kind {
 	/* Applies whole lines; only the last of the input may lack its newline. Lines and rows may
 	 * wait, so that a failure may be one of an earlier call. After it the lines before the
-	 * failed one are applied, and no line or row may follow. */
+	 * failed one are applied, and no line may follow. */
 	int (*write)(struct sink *sink, const char *text, size_t len);
-	/* Applies a row of CSV; `failed` is then the line of a row. */
+	/* Applies a row of CSV; `failed` is then the line of a row. After a failure rows may
+	 * follow: those that waited are given again. */
 	int (*row)(struct sink *sink, const struct csv_row *row);
 	/* Applies the lines and rows that wait. */
 	int (*finish)(struct sink *sink);
-	/* Goes on after a failure of a row of CSV: rows behind it are given again. A failure sets
-	 * only why. */
-	int (*resume)(struct sink *sink);
 	/* Returns when all applied lines survive a power cut. A failure sets only why. */
 	int (*sync)(struct sink *sink);
 	/* The number of cells written; *old: with timestamps before 1973 (struct wcs_stats). Into a

@@ -193,14 +193,38 @@ static int sink_mount_refused(struct sink_mount *to, const struct sink_run *run,
 	return sink_mount_range(to, all - lines, rc);
 }
 
+/* path: from the directory. */
+static int sink_mount_rows_open(struct sink_mount *to, const char *path)
+{
+	if (to->rows >= 0)
+		close(to->rows);
+	to->stream = 0;
+	to->rows = openat(to->dir, path, O_RDWR | O_CLOEXEC);
+	return to->rows < 0 ? -errno : 0;
+}
+
+/* Opens the .rows of the table, or of the directory if that is in one. */
+static int sink_mount_rows_of(struct sink_mount *to, const char *table)
+{
+	char path[WCS_TABLE_NAME_MAX + sizeof("/.rows")];
+
+	snprintf(path, sizeof(path), "%s/.rows", table);
+	return sink_mount_rows_open(to, to->mounted->rows ? ".rows" : path);
+}
+
 /* Writes the run, with a newline at its end. */
 static int sink_mount_put_run(struct sink_mount *to, const struct sink_run *run)
 {
 	uint64_t lines = 0;
 	size_t taken;
+	int rc = 0;
 
 	if (run->len == 0 || (to->rows < 0 && sink_mount_blank(run->text, run->len)))
 		return 0;
+	if (to->rows < 0 && run->numbers) /* a run before this one was refused */
+		rc = sink_mount_rows_of(to, to->sink.table);
+	if (rc)
+		return sink_fail(&to->sink, rc, "%s", strerror(-rc));
 	if (to->rows < 0) {
 		for (const char *at = run->text; memchr(" \t\r\n", *at, 4); at++)
 			lines += *at == '\n';
@@ -246,34 +270,6 @@ static int sink_mount_row(struct sink *sink, const struct csv_row *row)
 }
 
 /* ---- Tables and schemas ------------------------------------------------------------------ */
-
-/* path: from the directory. */
-static int sink_mount_rows_open(struct sink_mount *to, const char *path)
-{
-	if (to->rows >= 0)
-		close(to->rows);
-	to->stream = 0;
-	to->rows = openat(to->dir, path, O_RDWR | O_CLOEXEC);
-	return to->rows < 0 ? -errno : 0;
-}
-
-/* Opens the .rows of the table, or of the directory if that is in one. */
-static int sink_mount_rows_of(struct sink_mount *to, const char *table)
-{
-	char path[WCS_TABLE_NAME_MAX + sizeof("/.rows")];
-
-	snprintf(path, sizeof(path), "%s/.rows", table);
-	return sink_mount_rows_open(to, to->mounted->rows ? ".rows" : path);
-}
-
-static int sink_mount_resume(struct sink *sink)
-{
-	struct sink_mount *to = (struct sink_mount *)sink;
-	int rc = sink_mount_rows_of(to, sink->table);
-
-	to->text.len = to->waiting = 0;
-	return rc ? sink_fail(sink, rc, "%s", strerror(-rc)) : 0;
-}
 
 static int sink_mount_schema(struct sink_mount *to, const char *text, size_t len)
 {
@@ -419,7 +415,6 @@ static void sink_mount_close(struct sink *sink)
 static const struct sink_kind sink_mount_kind = {.write = sink_mount_write,
 						 .row = sink_mount_row,
 						 .finish = sink_mount_finish,
-						 .resume = sink_mount_resume,
 						 .sync = sink_mount_sync,
 						 .cells = sink_mount_cells,
 						 .schema = sink_mount_read_schema,

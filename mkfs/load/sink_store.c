@@ -14,7 +14,6 @@ struct sink_store {
 	struct wcs_store *store;
 	struct wcs_import *import;
 	struct wcs_table *table; /* named last; NULL: none */
-	uint64_t before;	 /* rows that imports before this one have applied */
 };
 
 static int sink_store_other(void *ctx, const struct wcs_line *line, struct wcs_table **table,
@@ -48,9 +47,10 @@ static int sink_store_other(void *ctx, const struct wcs_line *line, struct wcs_t
 /* Takes note of what is applied, and of a fault. */
 static int sink_store_result(struct sink_store *to, int rc, const struct wcs_fault *fault)
 {
-	to->sink.rows = to->before + wcs_import_lines(to->import);
+	to->sink.rows = wcs_import_lines(to->import);
 	if (!rc)
 		return 0;
+	wcs_import_resume(to->import);
 	to->sink.failed = (uint64_t)fault->line;
 	return sink_fail_import(&to->sink, rc, fault->text);
 }
@@ -80,16 +80,6 @@ static int sink_store_import(struct sink_store *to)
 		.other = sink_store_other, .line_max = to->sink.line_max, .ctx = to};
 
 	return wcs_import_new(to->table, &options, &to->import);
-}
-
-static int sink_store_resume(struct sink *sink)
-{
-	struct sink_store *to = (struct sink_store *)sink;
-
-	to->before = sink->rows;
-	wcs_import_free(to->import);
-	to->import = NULL;
-	return sink_store_import(to) ? sink_fail(sink, -ENOMEM, "no memory") : 0;
 }
 
 static int sink_store_row(struct sink *sink, const struct csv_row *row)
@@ -139,7 +129,6 @@ static void sink_store_close(struct sink *sink)
 static const struct sink_kind sink_store_kind = {.write = sink_store_write,
 						 .row = sink_store_row,
 						 .finish = sink_store_finish,
-						 .resume = sink_store_resume,
 						 .sync = sink_store_sync,
 						 .cells = sink_store_cells,
 						 .schema = sink_store_schema,

@@ -264,6 +264,11 @@ void wcs_import_cancel(struct wcs_import *import)
 		import_free_text(import);
 }
 
+void wcs_import_resume(struct wcs_import *import)
+{
+	import->rc = 0;
+}
+
 uint64_t wcs_import_lines(const struct wcs_import *import)
 {
 	return import->applied;
