@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "lib/grow.h"
@@ -29,7 +28,6 @@
 
 #define SINK_PIECE  (15u << 16) /* bytes of rows: with the last row mostly one request */
 #define SINK_SCHEMA "/.rowfs/schema.json"
-#define SINK_LIMIT  "%s: this process may write no more into one file (ulimit -f)"
 
 /* Consecutive lines. */
 struct sink_run {
@@ -103,14 +101,12 @@ static size_t sink_mount_put(int fd, const char *text, size_t len)
 	return taken;
 }
 
-/* Has the file reached this process's limit on file sizes? */
-static bool sink_mount_is_limit(int fd)
+/* The reason of an error that the mount did not give. */
+static const char *sink_mount_error(int rc)
 {
-	struct rlimit limit;
-	off_t at = lseek(fd, 0, SEEK_CUR);
-
-	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && at >= 0 &&
-	       (uint64_t)at >= limit.rlim_cur;
+	return rc == -EFBIG ? "File too large: this process may write no more into one file "
+			      "(ulimit -f)"
+			    : strerror(-rc);
 }
 
 /* Reads the reason of a failed write, "LINE: REASON" or "REASON", from the same open file. If the
@@ -135,19 +131,6 @@ static bool sink_mount_reason(struct sink *sink, int fd, uint64_t *line)
 	return true;
 }
 
-/* lines: how many of the failed write may not be applied. The first is sink.failed. */
-static int sink_mount_range(struct sink_mount *to, uint64_t lines, int rc)
-{
-	struct sink *sink = &to->sink;
-	char range[64] = "";
-
-	if (lines > 1)
-		snprintf(range, sizeof(range), ", here or up to %" PRIu64 " line%s behind",
-			 lines - 1, message_plural(lines - 1));
-	sink->least = true;
-	return sink_fail(sink, rc, "%s%s", strerror(-rc), range);
-}
-
 /* Counts the first lines of a run, at most max, and adds those that are rows to the applied ones.
  */
 static uint64_t sink_mount_applied(struct sink_mount *to, const struct sink_run *run, uint64_t max)
@@ -164,33 +147,39 @@ static uint64_t sink_mount_applied(struct sink_mount *to, const struct sink_run 
 	return lines;
 }
 
+static uint64_t sink_mount_newlines(const char *text, size_t len)
+{
+	uint64_t lines = 0;
+
+	for (const char *end = text + len; (text = memchr(text, '\n', (size_t)(end - text)));
+	     text++)
+		lines++;
+	return lines;
+}
+
 /* A write of the run failed behind so many bytes: finds the line and the reason. */
 static int sink_mount_refused(struct sink_mount *to, const struct sink_run *run, size_t taken)
 {
-	const char *at = run->text, *end = at + taken, *newline;
+	struct sink *sink = &to->sink;
 	int rc = -errno;
-	bool limit = rc == -EFBIG && sink_mount_is_limit(to->rows);
-	uint64_t lines = 0, line = 0, all = 0;
-	bool told = !limit && sink_mount_reason(&to->sink, to->rows, &line);
+	uint64_t line = 0, lines = sink_mount_newlines(run->text, taken), behind;
+	bool told = sink_mount_reason(sink, to->rows, &line);
+	char range[64] = "";
 
-	for (; (newline = memchr(at, '\n', (size_t)(end - at))) != NULL; lines++)
-		at = newline + 1;
-	/* Close applies a last line without a newline. If it fails, the write's error is reported.
-	 */
-	if (close(to->rows) == 0 && !sink_mount_blank(at, (size_t)(end - at)))
-		lines++;
+	close(to->rows);
 	to->rows = -1;
 	if (told && line > to->stream)
 		lines = line - to->stream - 1;
 	lines = sink_mount_applied(to, run, lines);
-	to->sink.failed = run->numbers ? run->numbers[lines] : run->first + lines;
-	if (limit) /* the bad line is the one in which the last write ended */
-		return sink_fail(&to->sink, rc, SINK_LIMIT, strerror(EFBIG));
+	sink->failed = run->numbers ? run->numbers[lines] : run->first + lines;
 	if (told)
 		return rc;
-	for (at = run->text, end = at + run->len; at < end; all++)
-		at += sink_mount_line(at, (size_t)(end - at)) + 1;
-	return sink_mount_range(to, all - lines, rc);
+	behind = sink_mount_newlines(run->text, run->len - 1) - lines;
+	if (behind > 0)
+		snprintf(range, sizeof(range), ", here or up to %" PRIu64 " line%s behind", behind,
+			 message_plural(behind));
+	sink->least = true;
+	return sink_fail(sink, rc, "%s%s", sink_mount_error(rc), range);
 }
 
 /* path: from the directory. */
@@ -283,13 +272,10 @@ static int sink_mount_schema(struct sink_mount *to, const char *text, size_t len
 	if (fd < 0)
 		return sink_fail(&to->sink, -errno, SINK_SCHEMA ": %s", strerror(errno));
 	rc = sink_mount_put(fd, text, len) < len ? -errno : 0;
-	if (rc == -EFBIG && sink_mount_is_limit(fd))
-		told = sink_fail(&to->sink, 1, "the schema: " SINK_LIMIT, strerror(EFBIG));
-	else
-		told = rc && sink_mount_reason(&to->sink, fd, &line);
+	told = rc && sink_mount_reason(&to->sink, fd, &line);
 	if (close(fd) && !rc)
 		rc = -errno;
-	return !rc || told ? rc : sink_fail(&to->sink, rc, "the schema: %s", strerror(-rc));
+	return !rc || told ? rc : sink_fail(&to->sink, rc, "the schema: %s", sink_mount_error(rc));
 }
 
 /* Applies a table or schema line; the rows before it are written. A table's directory takes the
