@@ -43,8 +43,9 @@ struct wcs_line_form {
  */
 int wcs_line_parse(const char *text, size_t len, const struct wcs_line_form *form,
 		   struct wcs_line **line, struct wcs_fault *fault);
-/* Makes a row line without entries, of an older line if *line is one. False: no memory. */
-bool wcs_line_empty(struct wcs_line **line);
+/* Makes a row line without entries, of an older line if *line is one. Returns len bytes that the
+ * line owns; NULL: no memory. */
+unsigned char *wcs_line_empty(struct wcs_line **line, size_t len);
 void wcs_line_free(struct wcs_line *line);
 /* Sets *cell to number i, from 0, of the cells that a row line sets: differs is WCS_PART_ROW of the
  * first, else WCS_PART_FAMILY; an integer is its digits, until the next call, and 8 bytes of

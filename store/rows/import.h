@@ -13,13 +13,6 @@ enum {
 	IMPORT_BYTES = 128 << 10, /* of a group's text: a row that reaches it ends the group */
 };
 
-/* Memory of rows that are no text. */
-struct import_block {
-	struct import_block *next;
-	size_t used, room;
-	unsigned char bytes[];
-};
-
 /* A row that waits. */
 struct import_row {
 	struct wcs_line *line; /* or an older one, for its memory; NULL: none yet */
@@ -33,7 +26,6 @@ struct import_group {
 	size_t lines;	/* rows from the start on that may keep a line */
 	size_t applied; /* set with rc, when the group is applied */
 	int rc;
-	struct import_block *blocks;
 	struct import_row rows[IMPORT_ROWS];
 	struct wcs_entry entries[IMPORT_ROWS];
 };

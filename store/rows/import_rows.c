@@ -26,8 +26,7 @@
 #include "store/mutation.h"
 #include "store/policy/aggregate.h"
 
-#define IMPORT_LINE_KEPT 1024u	     /* bytes of a row whose memory a later one may use */
-#define IMPORT_BLOCK	 (64u << 10) /* bytes of a block, or as many as a row needs at once */
+#define IMPORT_LINE_KEPT 1024u /* bytes of a row whose memory a later one may use */
 
 /* ---- Faults ------------------------------------------------------------------------------ */
 
@@ -197,16 +196,6 @@ static void group_apply(struct import_group *group)
 	group->rc = wcs_rows_mutate(group->table, group->entries, group->count, &group->applied);
 }
 
-static void group_free_blocks(struct import_group *group)
-{
-	struct import_block *block;
-
-	while ((block = group->blocks) != NULL) {
-		group->blocks = block->next;
-		free(block);
-	}
-}
-
 static void group_free_line(struct import_group *group, size_t at)
 {
 	wcs_line_free(group->rows[at].line);
@@ -221,7 +210,6 @@ static void group_clear(struct import_group *group)
 	}
 	if (group->count > group->lines)
 		group->lines = group->count;
-	group_free_blocks(group);
 	group->count = group->bytes = 0;
 }
 
@@ -350,32 +338,13 @@ void import_rows_free(struct wcs_import *import)
 {
 	import_settle(import);
 	import_rest(import);
-	for (size_t i = 0; i < 2; i++)
-		group_free_blocks(&import->groups[i]);
 	pthread_mutex_destroy(&import->lock);
 	pthread_cond_destroy(&import->changed);
 }
 
 /* ---- Rows of cells ----------------------------------------------------------------------- */
 
-/* Memory that stays until the group is applied; NULL: there is none. */
-static unsigned char *group_bytes(struct import_group *group, size_t len)
-{
-	struct import_block *block = group->blocks;
-	size_t room = len > IMPORT_BLOCK ? len : IMPORT_BLOCK;
-
-	if (block == NULL || len > block->room - block->used) {
-		block = malloc(sizeof(*block) + room);
-		if (block == NULL)
-			return NULL;
-		*block = (struct import_block){.next = group->blocks, .room = room};
-		group->blocks = block;
-	}
-	block->used += len;
-	return block->bytes + block->used - len;
-}
-
-static struct wcs_slice group_copy(unsigned char **to, struct wcs_slice bytes)
+static struct wcs_slice import_copy(unsigned char **to, struct wcs_slice bytes)
 {
 	struct wcs_slice copy = {*to, bytes.len};
 
@@ -390,16 +359,17 @@ int wcs_import_row(struct wcs_import *import, const struct wcs_cell *cells, size
 	struct import_row *row = &group->rows[group->count];
 	struct wcs_entry *entry = &group->entries[group->count];
 	size_t len = cells->row.len;
-	unsigned char *to = NULL;
+	unsigned char *to;
 	int rc = import->rc;
 
 	for (size_t i = 0; i < count; i++)
 		len += cells[i].value.len;
-	if (rc == 0 && (!wcs_line_empty(&row->line) || (to = group_bytes(group, len)) == NULL))
+	to = rc == 0 ? wcs_line_empty(&row->line, len) : NULL;
+	if (rc == 0 && to == NULL)
 		rc = -ENOMEM;
 	if (rc == 0) {
 		row->number = line;
-		*entry = (struct wcs_entry){.row = group_copy(&to, cells->row),
+		*entry = (struct wcs_entry){.row = import_copy(&to, cells->row),
 					    .mutation = row->line->mutation};
 	}
 	for (size_t i = 0; i < count && rc == 0; i++) {
@@ -407,7 +377,7 @@ int wcs_import_row(struct wcs_import *import, const struct wcs_cell *cells, size
 					  .family = cells[i].family.data,
 					  .qualifier = cells[i].qualifier,
 					  .ts = cells[i].info.ts,
-					  .value = group_copy(&to, cells[i].value)};
+					  .value = import_copy(&to, cells[i].value)};
 
 		if (utf8_prefix(write.value.data, write.value.len) == write.value.len)
 			write.form = WCS_FORM_TEXT; /* as in row JSON */

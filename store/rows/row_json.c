@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/grow.h"
 #include "store/backend.h"
 #include "store/json/json.h"
 #include "store/mutation.h"
@@ -441,22 +442,23 @@ static int row_json_line(struct row_json *row)
 	return rc;
 }
 
-bool wcs_line_empty(struct wcs_line **line)
+unsigned char *wcs_line_empty(struct wcs_line **line, size_t len)
 {
 	struct row_json *row = *line ? (struct row_json *)*line : calloc(1, sizeof(*row));
 
 	if (row && !row->line.mutation)
 		row->line.mutation = wcs_mutation_new();
-	if (!row || !row->line.mutation) {
-		if (!*line)
-			free(row);
-		return false;
+	if (!row || !row->line.mutation ||
+	    grow(&row->in.bytes, &row->in.room, len + 1, 256, 1) != 0) {
+		if (row && !*line)
+			wcs_line_free(&row->line);
+		return NULL;
 	}
 	wcs_schema_free(row->line.schema);
 	row->line = (struct wcs_line){.kind = WCS_LINE_ROW, .mutation = row->line.mutation};
 	wcs_mutation_clear(row->line.mutation);
 	*line = &row->line;
-	return true;
+	return row->in.bytes;
 }
 
 int wcs_line_parse(const char *text, size_t len, const struct wcs_line_form *form,
@@ -466,7 +468,7 @@ int wcs_line_parse(const char *text, size_t len, const struct wcs_line_form *for
 	struct row_json *row;
 	int rc;
 
-	if (!wcs_line_empty(line))
+	if (!wcs_line_empty(line, len))
 		return wcs_fault_set(fault, -ENOMEM, "no memory");
 	row = (struct row_json *)*line;
 	row->form = form ? *form : (struct wcs_line_form){.keys = NULL};
