@@ -114,11 +114,9 @@ static bool splits_seek(struct splits *splits, const struct split_row *high, dou
 {
 	const struct split_row *low = &splits->low;
 	unsigned char bytes[WCS_ROW_KEY_MAX + 8];
+	size_t same = wcs_slice_shared(split_slice(low), split_slice(high));
 	uint64_t from, to, at;
-	size_t same = 0;
 
-	while (same < low->len && same < high->len && low->row[same] == high->row[same])
-		same++;
 	from = split_number(low, same);
 	to = split_number(high, same);
 	if (from == to)
