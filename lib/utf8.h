@@ -34,9 +34,9 @@ size_t utf8_unescape(const char *text, size_t len, unsigned char *byte);
 /* The text with the bytes of hostile characters, and those that are not UTF-8, as %XX. Frees the
  * text; the caller frees the result. NULL: no memory, or text is NULL. */
 char *utf8_safe(char *text);
-/* Writes as much of that as fits into room bytes, and a NUL. Returns its length. */
+/* Writes as much of such a text as fits into room bytes, and a NUL. Returns its length. */
 size_t utf8_safe_copy(const char *text, char *safe, size_t room);
-/* Prints the text so. -1: the stream has an error. */
+/* Prints the text as utf8_safe gives it. -1: the stream has an error. */
 int utf8_print(FILE *to, const char *text);
 
 /* Writes the escape \uXXXX of JSON, above U+FFFF two: 12 bytes at most. Returns its end. */

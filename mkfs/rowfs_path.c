@@ -94,7 +94,7 @@ static int path_one(const struct path *path, const char *name, const char *text,
 	return exit_code;
 }
 
-/* The same of an argument; a path begins with its table. */
+/* Converts an argument; a path begins with its table. */
 static int path_argument(const struct path *path, const char *table, const char *text, bool print)
 {
 	char name[WCS_TABLE_NAME_MAX + 2];

@@ -18,7 +18,7 @@
 
 struct heat_scan;    /* store/heat/heat_count.h */
 struct wcs_view;     /* store/policy/view.h */
-struct wcs_policies; /* the same */
+struct wcs_policies; /* store/policy/view.h */
 
 /* The functions of a scan. A scan is an engine's, or a filter over another scan. */
 struct scan_ops {
@@ -51,9 +51,9 @@ struct wcs_scan {
 	const struct scan_ops *ops;
 	struct wcs_scan *below;	       /* of a filter: the scan that it filters, and closes */
 	struct wcs_policies *policies; /* the layer above holds them while it is open */
-	struct wcs_filter *filter;     /* the same; NULL: the caller does */
-	struct wcs_table *table;       /* the same, for its design of keys */
-	struct heat_scan *heat;	       /* the same; NULL: no row was read, or none counts */
+	struct wcs_filter *filter;     /* held as policies are; NULL: the caller holds it */
+	struct wcs_table *table;       /* held as policies are, for its design of keys */
+	struct heat_scan *heat; /* the layer's above; NULL: no row was read, or none counts */
 };
 struct wcs_value {
 	const struct value_ops *ops;

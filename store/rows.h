@@ -210,7 +210,7 @@ int wcs_export_open(struct wcs_table *table, const struct wcs_slice *key, enum w
 /* Copies the next len bytes into buf, fewer only at the end, where *got is 0. The bytes before an
  * error come first; then every call returns the error. */
 int wcs_export_read(struct wcs_export *exported, void *buf, size_t len, size_t *got);
-/* Of WCS_EXPORT_CELLS: as wcs_scan_next and wcs_scan_read. */
+/* The cells of WCS_EXPORT_CELLS, as wcs_scan_next and wcs_scan_read give them. */
 int wcs_export_cell(struct wcs_export *exported, struct wcs_cell *cell);
 int wcs_export_value(struct wcs_export *exported, void *buf, size_t len, uint64_t offset,
 		     size_t *got);

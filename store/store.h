@@ -282,7 +282,7 @@ int wcs_schema_parse(const char *text, size_t len, struct wcs_schema **schema,
  * same schema gives the same bytes; what is open is left out, and in a schema from a store that a
  * table is not protected. The caller frees it. NULL: no memory. */
 char *wcs_schema_format(const struct wcs_schema *schema);
-/* The same in one line. */
+/* The schema as such JSON in one line. */
 char *wcs_schema_line(const struct wcs_schema *schema);
 
 void wcs_schema_free(struct wcs_schema *schema);
@@ -438,9 +438,9 @@ int wcs_family_set_type(struct wcs_table *table, const char *name, enum wcs_type
  * A family's policy hides cells from all reads; a thread of the store, the collector, deletes
  * hidden cells slowly in the background. For the grace of the options it leaves the cells alone
  * that a changed policy hides, or all, after the clock jumped by more than a day: they are shown
- * again when the user puts the policy or the clock right. A write of a cell that its policy hides at
- * once, for its age or behind other cells of the mutation, is a warning in the log, once an hour for
- * a family.
+ * again when the user puts the policy or the clock right. A write of a cell that its policy hides
+ * at once, for its age or behind other cells of the mutation, is a warning in the log, once an hour
+ * for a family.
  */
 
 /* Runs one pass over the whole store, at full speed and without grace. -ECANCELED: wcs_gc_end was
@@ -552,7 +552,8 @@ int wcs_cell_get(struct wcs_table *table, struct wcs_slice row, const char *fami
 struct wcs_value;
 int wcs_value_open(struct wcs_table *table, struct wcs_slice row, const char *family,
 		   struct wcs_slice qualifier, int64_t ts, struct wcs_value **value);
-/* The same of a row by its stored key, with the table's salt (chain.h, RAW). */
+/* Opens the value of a cell whose row is given by its stored key, with the table's salt (chain.h,
+ * RAW). */
 int wcs_value_open_stored(struct wcs_table *table, struct wcs_slice row, const char *family,
 			  struct wcs_slice qualifier, int64_t ts, struct wcs_value **value);
 void wcs_value_close(struct wcs_value *value);
@@ -771,7 +772,7 @@ enum wcs_move_kind {
 	 * to being the same changes nothing. -EFBIG where `to` has no cell and `from` has more than
 	 * WCS_MOVE_CELLS_MAX or WCS_MOVE_BYTES_MAX. */
 	WCS_MOVE_COLUMN,
-	/* The same, but -EEXIST where `to` has a cell, also when from and to are the same. */
+	/* As WCS_MOVE_COLUMN, but -EEXIST where `to` has a cell, also when both are the same. */
 	WCS_MOVE_COLUMN_NEW,
 	/* The cell (from, from_ts) becomes the newest cell of `to`: with its timestamp where `to`
 	 * has no later or equal one, else with the server's. `to` must be another column. */

@@ -65,7 +65,7 @@ struct node *cache_find_family(struct fs *fs, struct wcs_table *table, struct wc
 			       const char *family);
 /* A directory that is no history. */
 struct node *cache_find_directory(struct fs *fs, const struct pos *pos);
-/* Of a key. *whole false: of the longest part of the key that has a node. */
+/* The directory of a key. *whole false: that of the longest part of the key that has a node. */
 struct node *cache_find_key(struct fs *fs, struct wcs_table *table, struct wcs_slice key,
 			    bool *whole);
 

@@ -56,7 +56,7 @@ void handle_close(struct fs *fs, struct handle *handle);
 void handle_reply(fuse_req_t req, fuse_ino_t ino, int rc, struct handle *handle,
 		  struct fuse_file_info *fi);
 
-/* The same without a commit, for an open that the kernel did not accept. */
+/* Frees the handle of an open that the kernel did not accept, without a commit. */
 void handle_abort(struct fs *fs, struct handle *handle);
 
 static inline struct handle *handle_of(const struct fuse_file_info *fi)

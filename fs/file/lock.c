@@ -131,7 +131,8 @@ static struct lock_file *file_of(struct locks *locks, const struct handle *handl
 	return *find(locks, lock_key_of(node));
 }
 
-/* The same, created if missing; the open file then points to it. NULL: no memory. */
+/* The entry of the open file's column, made if it is missing; the open file then points to it.
+ * NULL: no memory. */
 static struct lock_file *file_for(struct locks *locks, struct handle *handle,
 				  const struct node *node)
 {

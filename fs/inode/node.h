@@ -313,11 +313,11 @@ struct file_id {
 	uint64_t file;
 };
 
-/* Of a child of dir, a NODE_CELL, NODE_VERSION or NODE_DRAFT. */
+/* The file of a child of dir, a NODE_CELL, NODE_VERSION or NODE_DRAFT. */
 struct file_id node_child_id(const struct node *dir, enum node_kind kind, struct wcs_slice name);
-/* Of a node of these kinds. */
+/* The file of a node of one of these kinds. */
 struct file_id node_id(const struct node *node);
-/* Of a version of a column. */
+/* The file of a version of a column. */
 struct file_id node_version_id(uint64_t column, struct wcs_slice name);
 
 /* Differs between a table and an earlier one of the same name. */

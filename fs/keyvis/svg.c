@@ -56,7 +56,7 @@ static void svg_text(const struct svg *svg, size_t x, size_t y, const char *clas
 	fputs("</text>\n", svg->to);
 }
 
-/* The same of a text in at most so many pixels. */
+/* Prints a text element of at most so many pixels. */
 static int svg_label(const struct svg *svg, size_t x, size_t y, size_t width, const char *more,
 		     const char *text)
 {

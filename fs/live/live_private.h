@@ -103,10 +103,10 @@ void live_put(struct live_file *file);
 int changes_open(struct fs *fs, struct live_file *file);
 /* Has the table other keys than at the open, so that the rows of the file are not known? */
 bool changes_stale(const struct live_file *file);
-/* For the watch of a table. */
 /* A line of a feed about that key (data NULL: none); releases line, whose NULL is no memory. NULL:
  * no memory. */
 struct wcs_change *live_line(struct wcs_slice key, json_t *line);
+/* For the watch of a table. */
 void changes_told(void *ctx, const struct wcs_table *table, struct wcs_change *change);
 
 /* ---- trace.c ---- */

@@ -20,11 +20,11 @@ struct children_scan {
 	struct wcs_list *list;	  /* of segments */
 	struct wcs_scan *scan;	  /* of columns or versions; both NULL: none is open */
 	struct wcs_slice segment; /* the last one found */
-	struct wcs_cell cell;	  /* the same */
+	struct wcs_cell cell;	  /* the last one found */
 	bool kept;		  /* it was not taken */
 	struct wcs_list_child at; /* the segment for which `each` is called */
-	/* Of an open directory in a view, whose listing shows one moment of the view: stay when the
-	 * scan is closed. */
+	/* The next two are of an open directory in a view, whose listing shows one moment of the
+	 * view, and stay when the scan is closed. */
 	bool entered;		 /* chain is the directory's */
 	struct wcs_chain *chain; /* borrowed */
 };

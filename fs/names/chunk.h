@@ -37,7 +37,7 @@ void chunk_split(const struct pos *base, struct wcs_slice text, enum node_kind k
 int chunk_first(struct fs *fs, struct node *base, const struct pos *shown, struct wcs_slice text,
 		struct child **first);
 
-/* The same outside of views, but of the directories in memory only those below it count. */
+/* As chunk_first outside of views, but of the directories in memory only those below text count. */
 int chunk_stored(struct fs *fs, struct node *base, struct wcs_slice text, struct child **first);
 
 /*

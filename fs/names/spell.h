@@ -38,7 +38,7 @@ int spell_temporary(const struct node *dir, const char *name, struct spelled *ch
  * directory; NULL: above tables, or of columns. Returns its length. */
 size_t spell_child(const struct pos *dir, enum node_kind kind, struct wcs_slice bytes, char *name);
 
-/* The same for a node. */
+/* Writes the spelling of a node, as spell_child does. */
 size_t spell_node(const struct node *node, char *name);
 
 /* The path of a node from the mount's root, for messages; name: of a child, or NULL. Cut to fit

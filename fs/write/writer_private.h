@@ -15,7 +15,7 @@
 #include "fs/value/value.h"
 #include "fs/write/writer.h"
 
-/* Of a session that takes lines. */
+/* The state of a session that takes lines. */
 struct writer_lines {
 	bool on; /* it takes lines; set by the first open */
 	enum wcs_type type;

@@ -18,7 +18,7 @@
  * /sys/fs/fuse/connections, or another user's mount. */
 int connection_open(unsigned number);
 
-/* Of the last rowfs mount of this store. */
+/* A descriptor for the last rowfs mount of this store, as of connection_open. */
 int connection_open_store(const char *store);
 
 /* The number of the connection whose /dev/fuse is open as fd. 0: unknown, also on older kernels,

@@ -152,7 +152,7 @@ int wcs_scan_next(struct wcs_scan *scan, struct wcs_cell *cell)
 	int rc = scan->ops != NULL ? scan->ops->next(scan, cell) : 0;
 
 	store_rows_read += rc > 0 && cell->differs == WCS_PART_ROW;
-	/* Of a chain chain_scan.c counts. */
+	/* The rows of a chain are counted by chain_scan.c. */
 	if (rc > 0 && cell->differs == WCS_PART_ROW && scan->filter->chain == NULL &&
 	    !scan->filter->uncounted)
 		heat_count_row(scan, wcs_table_keys(scan->table), cell->row);

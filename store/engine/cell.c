@@ -14,7 +14,7 @@ struct cell_value {
 	const char *family;
 	char name[WCS_FAMILY_NAME_MAX + 1];
 	unsigned char row[WCS_ROW_KEY_MAX + 1];		/* and a NUL behind it */
-	unsigned char qualifier[WCS_QUALIFIER_MAX + 1]; /* the same */
+	unsigned char qualifier[WCS_QUALIFIER_MAX + 1]; /* and a NUL */
 };
 
 static int cell_value_read(struct wcs_value *base, void *buf, size_t len, uint64_t offset,

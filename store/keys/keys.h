@@ -70,7 +70,7 @@ unsigned char wcs_codec_width(enum wcs_codec codec);
 /* Checks names, widths and buckets, and that no codec and no salt makes the delimiter (0: that is
  * not checked). -EINVAL: fault has the reason. */
 int wcs_keys_check(const struct wcs_keys *keys, unsigned char delimiter, struct wcs_fault *fault);
-/* The same design: the delimiter does not count. Both take NULL, a plain one. */
+/* Are the designs equal? Their delimiters do not count. NULL is a plain one. */
 bool wcs_keys_equal(const struct wcs_keys *a, const struct wcs_keys *b);
 
 /* Has the segment at that index (0: the key's first) a codec other than text? keys may be NULL. */
@@ -108,10 +108,10 @@ bool wcs_keys_decode(const struct wcs_keys *keys, size_t segment, struct wcs_sli
 /* Writes the shown form of a key, without a NUL; returns its length. That of the empty key is
  * empty. */
 size_t wcs_keys_show(const struct wcs_keys *keys, struct wcs_slice key, char *text);
-/* The same in memory, with a NUL, which the caller frees; NULL: no memory. */
+/* The shown form of a key, with a NUL, for the caller to free; NULL: no memory. */
 char *wcs_keys_text(const struct wcs_keys *keys, struct wcs_slice key);
-/* The same as bytes, without %XX but in segments behind "%="; text as of wcs_keys_show. Two keys
- * may have the same, so it is for matching alone. */
+/* Writes the shown form as bytes, without %XX but in segments behind "%="; text as of
+ * wcs_keys_show. Two keys may have the same, so it is for matching alone. */
 size_t wcs_keys_bytes(const struct wcs_keys *keys, struct wcs_slice key, char *text);
 /*
  * Reads a shown form: text with %XX, with "%=" before the bytes of any segment (keys NULL: of the

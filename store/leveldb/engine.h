@@ -35,7 +35,7 @@ struct ldb_sync {
 	pthread_cond_t ended;
 	uint64_t begun, done; /* under lock, as error, which is that of the last one done */
 	int error;
-	/* Of the thread that runs the sync. */
+	/* The rest is of the thread that runs the sync. */
 	int notify; /* inotify descriptor of the directory; negative: none */
 	bool known; /* logs lists every log except those that notify has still to report */
 	uint64_t logs[LDB_SYNC_LOGS];

@@ -66,7 +66,7 @@ struct scan {
 
 	struct ldb_key column; /* of the present cell; its first bytes are row and family */
 	struct ldb_key target; /* of a skip */
-	/* Of the present range: the first key past it; in reverse order its first key. */
+	/* The first key past the present range; in reverse order its first key. */
 	struct ldb_key end;
 	size_t range, range_count;
 	struct wcs_range ranges[]; /* and their bytes */

@@ -41,7 +41,7 @@ struct change change_of(const struct wcs_table *table, const struct wcs_view *vi
  * error. Its data is valid until the next look. */
 int change_find(struct change *c, const char *family, struct wcs_slice qualifier, int64_t ts,
 		struct wcs_stored *cell);
-/* The same for the cell behind *cell, which it replaces. */
+/* Finds the cell behind *cell, which it replaces. Returns as change_find does. */
 int change_older(struct change *c, const char *family, struct wcs_slice qualifier,
 		 struct wcs_stored *cell);
 /* Makes the value of a found cell one that stays valid. */

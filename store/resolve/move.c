@@ -166,7 +166,8 @@ static bool move_purges_from(void *ctx, const struct change_hidden *hidden)
 	return true;
 }
 
-/* The same of the target column: behind a visible newest cell they only get a higher rank. */
+/* Whether hidden cells of the target column would be shown again, or count. Behind a visible newest
+ * cell they only get a higher rank. */
 static bool move_purges_to(void *ctx, const struct change_hidden *hidden)
 {
 	const struct move *move = ctx;

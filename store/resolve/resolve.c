@@ -7,7 +7,8 @@
  *   writes of earlier groups.
  * - If a mutation fails, the group ends before it, so exactly the mutations before are applied.
  * - In a salted table sorted rows are scattered over the buckets. A group is decided in the order
- * of its stored keys, so that the engine looks for rows side by side, and applied in its own order.
+ *   of its stored keys, so that the engine looks for rows side by side, and applied in its own
+ *   order.
  * - A mutation that may be large, or show hidden cells again, goes alone. So the memory of a group
  *   and the time in which its rows are locked are bounded.
  */
@@ -25,8 +26,7 @@ enum {
 	RESOLVE_SEEN = 1024, /* slots for their hashes; a power of two */
 	RESOLVE_SETS = 16,   /* of an edit, whose memory is kept */
 };
-/* Of a group: keys and values that it puts. */
-#define RESOLVE_BYTES (256u << 10)
+#define RESOLVE_BYTES (256u << 10) /* keys and values that a group puts */
 
 /* The stored keys of a group in a salted table, and their order. */
 struct resolve_stored {

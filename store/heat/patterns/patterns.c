@@ -35,7 +35,7 @@ const char *wcs_heat_pattern_name(enum wcs_heat_pattern pattern)
 
 /* ---- The rest ---------------------------------------------------------------------------- */
 
-/* Of latency, whose values are means and have no shares. */
+/* Finds the slow ranges of latency, whose values are means and have no shares. */
 static void slow_ranges(struct diagnosis *in)
 {
 	const struct wcs_heat_map *map = in->map;

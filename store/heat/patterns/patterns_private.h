@@ -26,7 +26,7 @@ struct diagnosis {
 	size_t count;
 };
 
-/* Of the counted columns. */
+/* The value of a range in a counted column. */
 static inline uint64_t pattern_value(const struct diagnosis *in, size_t range, size_t column)
 {
 	return in->map->values[range * in->map->columns + in->first + column];
@@ -39,7 +39,7 @@ unsigned int pattern_percent(uint64_t part, uint64_t whole);
 const char *pattern_metric(const struct wcs_heat_map *map);
 /* Adds a finding about all ranges; NULL: there are too many. */
 struct wcs_heat_finding *pattern_found(struct diagnosis *in, enum wcs_heat_pattern pattern);
-/* The same about some ranges, which have that sum. */
+/* Adds a finding about some ranges, which have that sum. */
 struct wcs_heat_finding *pattern_found_ranges(struct diagnosis *in, enum wcs_heat_pattern pattern,
 					      size_t first, size_t last, uint64_t sum);
 /* A row with so much is a finding of its own, and no part of a hot prefix. */

@@ -116,7 +116,7 @@ void ldb_cursor_seek(struct ldb_cursor *cursor, const struct ldb_key *target);
 /* Moves forward within a row, or a little behind it, to the first key >= target: by a few steps
  * first, as it is mostly near. */
 bool ldb_cursor_skip(struct ldb_cursor *cursor, const struct ldb_key *target);
-/* The same from row to row: without steps if they did not suffice lately. */
+/* Moves forward from row to row: without steps if they did not suffice lately. */
 void ldb_cursor_skip_row(struct ldb_cursor *cursor, const struct ldb_key *target);
 /* Moves to the first key of the last row between first and target, whose prefix becomes the target.
  * The target is the prefix of the cursor's row, or before it, unless the cursor has left. 1: there;

@@ -180,7 +180,8 @@ int ldb_sync_logs(void *engine)
 		sync->error = rc;
 		pthread_cond_broadcast(&sync->ended);
 	}
-	/* Of my sync, or of a later one, which includes as much, or failed because mine did. */
+	/* The error is that of my sync, or of a later one, which includes as much, or failed
+	 * because mine did. */
 	rc = sync->error;
 	pthread_mutex_unlock(&sync->lock);
 	return rc;
