@@ -22,7 +22,6 @@
  */
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "fs/cache/cache_clock.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* UNLINK, MKDIR, RMDIR; SYMLINK and LINK, which always fail. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "fs/cache/cache.h"

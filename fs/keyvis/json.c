@@ -13,8 +13,6 @@
  *
  * Members of rowfs's own: table, and stepSeconds, the time of a column.
  */
-#include <errno.h>
-#include <stdlib.h>
 
 #include "fs/keyvis/picture.h"
 #include "lib/escape.h"

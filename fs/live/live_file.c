@@ -3,8 +3,6 @@
 #include "fs/live/live_private.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

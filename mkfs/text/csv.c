@@ -12,7 +12,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdlib.h>
 
 #include "lib/grow.h"
 #include "lib/words.h"

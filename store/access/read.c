@@ -8,7 +8,6 @@
 #include "store/table/table.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 _Thread_local uint64_t store_rows_read;

@@ -19,9 +19,9 @@ struct heat_kept {
 
 #define SECOND INT64_C(1000000)
 const struct heat_window heat_windows[WCS_HEAT_WINDOWS] = {
-	[WCS_HEAT_6H] = {60 * SECOND, 360, 1},
-	[WCS_HEAT_4D] = {600 * SECOND, 576, 1 + 361},
-	[WCS_HEAT_28D] = {3600 * SECOND, 672, 1 + 361 + 577},
+	[WCS_HEAT_6H] = {60 * SECOND, 360, WCS_NOTE_HEAT},
+	[WCS_HEAT_4D] = {600 * SECOND, 576, WCS_NOTE_HEAT + 361},
+	[WCS_HEAT_28D] = {3600 * SECOND, 672, WCS_NOTE_HEAT + 361 + 577},
 };
 #define KEPT_COUNT (1 + 361 + 577 + 673)
 

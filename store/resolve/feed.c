@@ -12,7 +12,6 @@
  * the text; a reader spells it there.
  */
 #include "store/engine/engine.h"
-#include "store/policy/aggregate.h"
 #include "store/resolve/change.h"
 #include "store/resolve/feed_line.h"
 

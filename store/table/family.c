@@ -7,7 +7,6 @@
  */
 #include "store/table/table.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -11,9 +11,6 @@
  */
 #include "store/leveldb/extent.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #define EXTENT_IDS (1u << 20) /* reserved at a time */
 
 /* ---- Extents ------------------------------------------------------------------------------ */
