@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Clones a directory. Hard links stand for files that never change; where the filesystem or the
- * kernel refuses a link, and for all other files, there are copies. Holes stay holes. Symbolic
+ * Clones a directory. Links stand for files that never change; where the filesystem or the kernel
+ * refuses a link, and for all other files, there are copies. Holes stay holes. Symbolic
  * links are neither followed nor copied.
  */
 #include "store/disk/clone.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -58,6 +60,20 @@ static int clone_bytes(struct clone *clone, const char *name, int from, int to, 
 	return ftruncate(to, size) == 0 && fsync(to) == 0 ? 0 : clone_fail(clone, name);
 }
 
+/* Makes a link for a file that never changes. False: it must be copied. */
+static bool clone_link(const struct clone *clone, int from, const char *name)
+{
+	const struct directory_clone *request = clone->request;
+	char path[PATH_MAX];
+
+	if (!request->fixed || !request->fixed(name))
+		return false;
+	if (!request->links)
+		return linkat(from, name, clone->to, name, 0) == 0;
+	return snprintf(path, sizeof(path), "%s/%s", request->links, name) < PATH_MAX &&
+	       symlinkat(path, clone->to, name) == 0;
+}
+
 static int clone_entry(void *ctx, int from, const char *name);
 
 /* Copies all that is in the directory that from is open on to a new one. */
@@ -86,10 +102,11 @@ static int clone_directory(struct clone *clone, int from, const char *name)
 static int clone_entry(void *ctx, int from, const char *name)
 {
 	struct clone *clone = ctx;
-	const struct directory_clone *request = clone->request;
 	int source, made, rc;
 	struct stat st;
 
+	if (strcmp(name, DIRECTORY_ANEW) == 0)
+		return 0;
 	if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode) &&
 	    !S_ISDIR(st.st_mode))
 		return 0;
@@ -98,8 +115,7 @@ static int clone_entry(void *ctx, int from, const char *name)
 		rc = clone_fail(clone, name);
 	} else if (S_ISDIR(st.st_mode)) {
 		rc = clone_directory(clone, source, name);
-	} else if (request->fixed && request->fixed(name) &&
-		   linkat(from, name, clone->to, name, 0) == 0) {
+	} else if (clone_link(clone, from, name)) {
 		rc = 0;
 	} else {
 		made = openat(clone->to, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,

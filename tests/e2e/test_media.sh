@@ -64,7 +64,7 @@ printf garbage | dd of="$table" bs=1 seek=5000 conv=notrunc status=none
 cat /dev/zero >medium/other 2>"$TMP/.full"
 before=$(find medium/s -type f -exec sha256sum {} + | sort)
 fail_with "no room for a repair: fsck.rowfs -y" 8 \
-	"^fsck.rowfs: medium/s: a repair copies up to [0-9]+ MiB, for which its medium has no room; make room and repair again$" \
+	"^fsck.rowfs: $TMP/medium/s/data: a repair copies up to [0-9]+ MiB, which that medium has no room for; make room and repair again$" \
 	fsck.rowfs -y medium/s
 check_eq "no room for a repair: it changes nothing" "$before" "$(find medium/s -type f -exec sha256sum {} + | sort)"
 check_eq "no room for a repair: and copies nothing" "" "$(compgen -G 'medium/s.quarantine-*')"

@@ -55,7 +55,7 @@ names_now() {
 }
 touch limited names && names_now >names
 fail_with "fsck.rowfs -n: a limit on files" 8 \
-	"^fsck.rowfs: $TMP/fsck.rowfs.[^:]*: .*: File too large$" limited fsck.rowfs -n s
+	"^fsck.rowfs: s: IO error: $TMP/fsck.rowfs.[^:]*: File too large$" limited fsck.rowfs -n s
 fail_with "mkfs.rowfs: a limit on files" 1 "^mkfs.rowfs: $TMP/new: cannot be written: File too large$" \
 	limited mkfs.rowfs new
 fail_with "rowfs-path: a limit on files" 1 "^rowfs-path: standard output: File too large$" limited rowfs-path t a

@@ -173,8 +173,7 @@ void ldb_copy_write(struct ldb *db)
 
 /* ---- Damage ------------------------------------------------------------------------------ */
 
-/* *has: the table of that id has cells. */
-static int copy_has_cells(struct ldb *db, uint32_t id, bool *has)
+int ldb_copy_has_cells(struct ldb *db, uint32_t id, bool *has)
 {
 	leveldb_iterator_t *iter = ldb_db_iterate(db);
 	struct ldb_key first;
@@ -208,7 +207,7 @@ int ldb_copy_open(struct ldb *db)
 		if (rc)
 			break;
 		if (!value)
-			rc = copy_has_cells(db, id, &lost);
+			rc = ldb_copy_has_cells(db, id, &lost);
 		leveldb_free(value);
 	}
 	if (!rc && (lost || next < copy.next))

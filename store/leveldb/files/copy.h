@@ -37,5 +37,7 @@ void ldb_copy_write(struct ldb *db);
  * descriptions. -EIO: damage, which fsck.rowfs repairs: a table with cells has its description in
  * the copy alone, or the counter is lower than the copy's. */
 int ldb_copy_open(struct ldb *db);
+/* *has: the table of that id has cells. */
+int ldb_copy_has_cells(struct ldb *db, uint32_t id, bool *has);
 
 #endif

@@ -283,11 +283,6 @@ int ldb_files_logs(struct ldb_files *files)
 
 /* ---- Tables ------------------------------------------------------------------------------ */
 
-int ldb_files_open_table(const struct ldb_files *files, uint64_t number, uint64_t *size)
-{
-	return files_open_file(files, LDB_FILE_TABLE, number, size);
-}
-
 /* Tells that entries between the last key and this one cannot be read. */
 static int files_lose(struct ldb_files *files, struct ldb_files_fault *found,
 		      const struct ldb_manifest_table *known, struct wcs_slice to)
@@ -320,6 +315,10 @@ static int files_read_table(struct ldb_files *files, struct ldb_tablefile *table
 			rc = ldb_buffer_set(&found->smallest, *key);
 		if (!rc)
 			rc = ldb_buffer_set(&found->largest, *key);
+		if (!rc && files->change)
+			rc = files->change(files->ctx, ldb_internal_tag(*key),
+					   (struct wcs_slice){key->data, key->len - 8},
+					   table->data.value);
 		if (ldb_internal_tag(*key) >> 8 > found->sequence)
 			found->sequence = ldb_internal_tag(*key) >> 8;
 		if (!rc && table->bytes != found->bytes)
@@ -393,7 +392,7 @@ static int files_table(struct ldb_files *files, uint64_t number)
 	const struct ldb_manifest_table *known = ldb_manifest_find(&files->manifest, number);
 	struct ldb_files_fault found = {.kind = LDB_FILE_TABLE, .number = number};
 	struct ldb_tablefile *table;
-	int fd = ldb_files_open_table(files, number, &found.size), rc;
+	int fd = files_open_file(files, LDB_FILE_TABLE, number, &found.size), rc;
 
 	files->count++;
 	found.missing = fd < 0 && errno == ENOENT;
@@ -424,7 +423,7 @@ static bool files_concerns(const struct ldb_files *files, const struct ldb_manif
 {
 	const unsigned char *smallest = table->smallest.data, *largest = table->largest.data;
 	uint64_t size = 0;
-	int fd = ldb_files_open_table(files, table->number, &size);
+	int fd = files_open_file(files, LDB_FILE_TABLE, table->number, &size);
 
 	if (fd >= 0)
 		close(fd);
@@ -451,48 +450,100 @@ int ldb_files_tables(struct ldb_files *files, const char *spaces)
 	return rc;
 }
 
-/* Reads the tables and logs in the list; used: also those in use. *count: those that are not. */
-static int files_read(struct ldb_files *files, bool used, uint64_t *count)
+/* ---- Entries ----------------------------------------------------------------------------- */
+
+static int files_compare(uint64_t one, uint64_t other)
 {
+	return (one > other) - (one < other);
+}
+
+static int files_compare_names(const void *a, const void *b)
+{
+	return files_compare(((const struct ldb_files_name *)a)->number,
+			     ((const struct ldb_files_name *)b)->number);
+}
+
+/* From the oldest entries of each key to its newest ones: the deepest level first, and tables of
+ * level 0 by number. */
+static int files_compare_age(const void *a, const void *b)
+{
+	const struct ldb_manifest_table *one = *(const struct ldb_manifest_table *const *)a;
+	const struct ldb_manifest_table *other = *(const struct ldb_manifest_table *const *)b;
+
+	if (one->level != other->level)
+		return one->level > other->level ? -1 : 1;
+	return one->level == 0 ? files_compare(one->number, other->number)
+			       : ldb_internal_compare(one->smallest, other->smallest);
+}
+
+static int files_by_age(struct ldb_files *files)
+{
+	size_t count = files->manifest.count;
+	const struct ldb_manifest_table **tables = calloc(count + 1, sizeof(*tables));
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < files->list_count; i++) {
-		const struct ldb_files_name *file = &files->list[i];
-		bool is_used = ldb_files_is_used(files, file);
-
-		*count += !is_used;
-		if (is_used && !used)
-			continue;
-		if (file->kind == LDB_FILE_LOG)
-			rc = files_log(files, file->number);
-		else if (file->kind == LDB_FILE_TABLE)
-			rc = files_table(files, file->number);
-	}
+	if (!tables)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		tables[i] = &files->manifest.tables[i];
+	qsort(tables, count, sizeof(*tables), files_compare_age);
+	for (size_t i = 0; !rc && i < count; i++)
+		rc = files_table(files, tables[i]->number);
+	free(tables);
 	return rc;
 }
 
-int ldb_files_all(struct ldb_files *files)
+/* Another database's entries stay out. */
+static bool files_is_foreign(const struct ldb_files *files, uint64_t number)
+{
+	for (size_t i = 0; i < files->fault_count; i++)
+		if (files->faults[i].foreign && files->faults[i].number == number)
+			return true;
+	return false;
+}
+
+int ldb_files_entries(struct ldb_files *files)
 {
 	size_t faults = files->fault_count;
-	uint64_t unlisted = 0;
-	int rc = files_read(files, true, &unlisted);
+	int rc = files->whole ? files_by_age(files) : 0;
 
+	if (files->list_count > 0)
+		qsort(files->list, files->list_count, sizeof(*files->list), files_compare_names);
+	for (size_t i = 0; !rc && i < files->list_count; i++) {
+		const struct ldb_files_name *file = &files->list[i];
+
+		if (file->kind == LDB_FILE_LOG && (!files->whole || ldb_files_is_used(files, file)))
+			rc = files_log(files, file->number);
+		else if (file->kind == LDB_FILE_TABLE && !files->whole &&
+			 !files_is_foreign(files, file->number))
+			rc = files_table(files, file->number);
+	}
 	files->fault_count = faults;
 	return rc;
 }
+
+/* ---- The end of the MANIFEST ------------------------------------------------------------- */
 
 int ldb_files_end(struct ldb_files *files)
 {
 	struct ldb_files_fault of = {.kind = LDB_FILE_MANIFEST};
 	uint64_t unlisted = 0;
 	bool missing = false;
-	int rc;
+	int rc = 0;
 
 	for (size_t i = 0; i < files->fault_count; i++)
 		missing |= files->faults[i].missing;
 	if (!files->whole || !missing)
 		return 0;
-	rc = files_read(files, false, &unlisted);
+	for (size_t i = 0; !rc && i < files->list_count; i++) {
+		const struct ldb_files_name *file = &files->list[i];
+
+		if (ldb_files_is_used(files, file))
+			continue;
+		unlisted++;
+		rc = file->kind == LDB_FILE_LOG ? files_log(files, file->number)
+						: files_table(files, file->number);
+	}
 	if (rc || unlisted == 0)
 		return rc;
 	files->whole = false;

@@ -49,11 +49,12 @@ struct ldb_files {
 	int (*progress)(void *ctx, uint64_t done, uint64_t total);
 	/* A log or the MANIFEST is torn behind `end` (logfile.h), which is no fault. */
 	int (*torn)(struct ldb_files *files, const char *name, uint64_t end, uint64_t zeros_at);
-	/* A change in a log, in the order of the log. tag: as of an internal key. */
+	/* A change in a log, in the order of the log, or an entry of a table. tag: as of an
+	 * internal key. */
 	int (*change)(void *ctx, uint64_t tag, struct wcs_slice key, struct wcs_slice value);
 	/* Entries of a table between two internal keys cannot be read. An empty one: not known. */
 	int (*lost)(void *ctx, uint64_t number, struct wcs_slice from, struct wcs_slice to);
-	/* A table was read; it may take the keys. */
+	/* A table was read. */
 	int (*table)(void *ctx, struct ldb_files_fault *found);
 	void *ctx;
 };
@@ -75,10 +76,10 @@ int ldb_files_tables(struct ldb_files *files, const char *spaces);
 int ldb_files_end(struct ldb_files *files);
 /* Does the MANIFEST name that table, or is that log one of those in use? True for other files. */
 bool ldb_files_is_used(const struct ldb_files *files, const struct ldb_files_name *file);
-/* Reads all tables and logs that there are; notes no faults. */
-int ldb_files_all(struct ldb_files *files);
-/* Opens a table; -1: errno. */
-int ldb_files_open_table(const struct ldb_files *files, uint64_t number, uint64_t *size);
+/* Behind a check: gives the entries of all tables and logs in use, the newest one of a key last,
+ * but those of one level in the order of internal keys. If it is not known which are in use, gives
+ * those of all that there are, but for foreign tables, in any order. Notes no faults. */
+int ldb_files_entries(struct ldb_files *files);
 
 /* Before LevelDB opens the directory: cuts torn files, keeps what it cuts beside, and logs that.
  * -EIO: a file is damaged; fault names it. */

@@ -114,11 +114,11 @@ static int tablefile_load(struct ldb_tablefile *table, uint64_t offset, struct w
 	int rc = ldb_block_open(block, table->plain.data, table->plain.len);
 	bool passes = false;
 
-	if (!rc && !table->good && (rc = ldb_block_next(block)) == 1) {
+	if (!rc && (rc = ldb_block_next(block)) == 1) {
 		rc = tablefile_precedes(block->key, &table->last) ? -EIO : 0;
 		passes = tablefile_precedes(block->key, &table->bound);
 	}
-	if (!rc && !table->good) {
+	if (!rc) {
 		rc = ldb_block_check(block, table->plain.data, table->plain.len);
 		if (bound.len > 0 && block->key.len > 0 &&
 		    ldb_internal_compare(block->key, bound) > 0)
@@ -201,7 +201,6 @@ static int tablefile_step(struct ldb_tablefile *table)
 {
 	struct tablefile_handle handle;
 	struct wcs_slice bound;
-	bool skip;
 	int rc = tablefile_next_handle(table, &handle);
 
 	if (rc == 0)
@@ -212,12 +211,11 @@ static int tablefile_step(struct ldb_tablefile *table)
 		return 0;
 	}
 	bound = table->index.key;
-	skip = table->from.len > 0 && ldb_internal_compare(bound, table->from) < 0;
 	if (handle.offset < table->behind)
 		rc = tablefile_damaged(table, handle.offset, "a block that is named twice");
 	else
-		rc = skip ? 0 : tablefile_read(table, &handle, &table->plain);
-	if (!rc && !skip)
+		rc = tablefile_read(table, &handle, &table->plain);
+	if (!rc)
 		rc = tablefile_load(table, handle.offset, bound);
 	if (!rc)
 		rc = ldb_buffer_set(&table->bound, bound);
@@ -278,7 +276,7 @@ int ldb_tablefile_open(struct ldb_tablefile *table)
 	struct tablefile_handle meta, index;
 	int rc = tablefile_footer(table, &meta, &index);
 
-	if (!rc && table->from.len == 0) {
+	if (!rc) {
 		rc = tablefile_filters(table, &meta);
 		rc = rc == -EIO ? 0 : rc; /* entries can be read without them */
 	}

@@ -18,10 +18,8 @@ enum { LDB_TABLEFILE_PLAIN = 0, LDB_TABLEFILE_SNAPPY = 1 };
 
 /* A table that is read. The caller sets the first members, all others are zero. */
 struct ldb_tablefile {
-	int fd;		       /* the caller closes it */
-	uint64_t size;	       /* of the file */
-	struct wcs_slice from; /* internal key; skips the blocks before it, and the filter */
-	bool good;	       /* a reader found no damage before: blocks are not checked again */
+	int fd;			  /* the caller closes it */
+	uint64_t size;		  /* of the file */
 	struct ldb_damage damage; /* so far: damaged blocks */
 	uint64_t bytes;		  /* of the blocks that were read */
 	/* Private to tablefile.c. */

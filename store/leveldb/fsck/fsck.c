@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks a LevelDB store: first its files, block by block; then their entries, key space by key
- * space. While a file is damaged, entries are not judged: missing ones may be in that file. Nothing
- * in the store is changed, and LevelDB does not open it.
+ * Checks a LevelDB store: first its files, block by block; then the entries, which LevelDB reads
+ * from a clone in $TMPDIR, where symbolic links stand for the tables. While a file is damaged,
+ * entries are not judged: missing ones may be in that file. Nothing in the store is changed.
  *
- * A repair is a copy. The store as it was is cloned into the quarantine. The entries that can be
- * read are merged, judged, and written to a new database, STORE/data.new. When that is durable and
- * a check of it finds nothing, it is exchanged with data/ in one step. A failure or a crash
- * therefore leaves either the damaged store or the new one; the next repair removes data.new.
+ * A repair is made in a new database, STORE/data.new: a clone of data/ if its files are whole, else
+ * what can be read of them. Its entries are judged and corrected, while the store as it was is
+ * cloned into the quarantine. When the new database is durable and its files have no fault, it is
+ * exchanged with data/ in one step. A failure or a crash therefore leaves either the damaged store
+ * or the new one; the next repair removes data.new.
  */
 #include "store/leveldb/fsck/fsck_keys.h"
 
@@ -18,13 +19,18 @@
 #include <unistd.h>
 
 #include "lib/system/message.h"
+#include "store/disk/clone.h"
 #include "store/disk/directory.h"
 
+#define FSCK_CACHE (4u << 20)
+
+/* Errors of LevelDB that are logged, which have no other text. */
 static void fsck_log(void *ctx, enum wcs_log_level level, const char *text)
 {
-	(void)ctx;
-	(void)level;
-	(void)text;
+	struct ldb_fsck *f = ctx;
+
+	if (level == WCS_LOG_ERROR)
+		wcs_fault_set(f->fsck->fault, -EIO, "%s", text);
 }
 
 static int64_t fsck_now(void *ctx)
@@ -32,8 +38,6 @@ static int64_t fsck_now(void *ctx)
 	(void)ctx;
 	return 0;
 }
-
-static const struct wcs_options fsck_options = {.log = fsck_log, .now = fsck_now};
 
 /* ---- Beside data/ ------------------------------------------------------------------------ */
 
@@ -81,7 +85,7 @@ static int fsck_copy(struct ldb_fsck *f, bool repaired)
 			wcs_fault_set(f->fsck->fault, rc, DIRECTORY_TABLES ": %s", strerror(-rc));
 	}
 	if (!rc && (may || repaired)) {
-		rc = ldb_engine_open_raw(f->data, false, &fsck_options, &db, f->fsck->fault);
+		rc = ldb_engine_open_raw(f->data, false, &f->options, &db, f->fsck->fault);
 		if (!rc) {
 			ldb_copy_write(db);
 			ldb_engine_close_raw(db);
@@ -94,6 +98,60 @@ static int fsck_copy(struct ldb_fsck *f, bool repaired)
 	return rc;
 }
 
+/* ---- What is judged ---------------------------------------------------------------------- */
+
+static bool fsck_copies(void *ctx, uint64_t done)
+{
+	struct ldb_fsck *f = ctx;
+
+	return wcs_fsck_progress(f->fsck, "copy, MiB", done >> 20, 0) == 0;
+}
+
+/* Opens a clone of LevelDB's files, of that name below `path`. links: tables are symbolic links. */
+static int fsck_clone(struct ldb_fsck *f, const char *path, const char *name, bool links)
+{
+	char *whole = links ? realpath(f->data, NULL) : NULL, *data = NULL;
+	const struct directory_clone request = {.path = path,
+						.links = whole,
+						.fixed = f->fsck->fixed,
+						.go_on = fsck_copies,
+						.ctx = f,
+						.fault = f->fsck->fault};
+	int rc = links && !whole ? -ENOMEM : directory_clone(&request, f->files.dir, name);
+
+	if (!rc && asprintf(&data, "%s/%s", path, name) < 0)
+		rc = -ENOMEM;
+	if (!rc)
+		rc = ldb_engine_open_raw(data, false, &f->options, &f->db, f->fsck->fault);
+	free(data);
+	free(whole);
+	return rc;
+}
+
+/* Writes what can be read of the files to a new database. The levels of the tables tell which of
+ * two entries is newer, unless the MANIFEST is damaged, or made by LevelDB's own repair. */
+static int fsck_rebuild(struct ldb_fsck *f, const char *path)
+{
+	bool ordered = f->files.whole && f->files.manifest.log_number != 0;
+	int rc = 0;
+
+	f->to = f->sort;
+	if (!ordered)
+		rc = ldb_fsck_files_read(f, ldb_fsck_scratch_add);
+	if (!rc)
+		rc = ldb_engine_open_raw(path, true, &f->options, &f->db, f->fsck->fault);
+	f->to = f->db;
+	if (rc)
+		return rc;
+	return ordered ? ldb_fsck_files_read(f, ldb_fsck_scratch_pass) : ldb_fsck_scratch_copy(f);
+}
+
+static void fsck_close(struct ldb_fsck *f)
+{
+	ldb_engine_close_raw(f->db);
+	f->db = f->to = NULL;
+}
+
 /* ---- Repair ------------------------------------------------------------------------------ */
 
 static int fsck_fail(struct ldb_fsck *f, int rc)
@@ -101,65 +159,43 @@ static int fsck_fail(struct ldb_fsck *f, int rc)
 	return wcs_fault_set(f->fsck->fault, rc, DIRECTORY_ANEW ": %s", strerror(-rc));
 }
 
-static int fsck_room(struct ldb_fsck *f)
+static int fsck_room(struct ldb_fsck *f, const char *path)
 {
 	struct statvfs space;
 
-	if (fstatvfs(f->dir, &space) != 0)
+	if (statvfs(path, &space) != 0)
 		return fsck_fail(f, directory_error(errno));
 	if ((uint64_t)space.f_bavail * space.f_frsize >= f->live)
 		return 0;
 	return wcs_fault_set(f->fsck->fault, -ENOSPC,
-			     "a repair copies up to %" PRIu64
-			     " MiB, for which its medium has no room; make room and repair again",
-			     (f->live >> 20) + 1);
+			     "%s: a repair copies up to %" PRIu64
+			     " MiB, which that medium has no room for; make room and repair again",
+			     directory_name(path), (f->live >> 20) + 1);
 }
 
-static int fsck_build(struct ldb_fsck *f, const char *path)
+/* Makes the new database in the store of that path. The quarantine is made once it is known that
+ * no newer program wrote the store. */
+static int fsck_build(struct ldb_fsck *f, const char *store, const char *path)
 {
-	int rc = ldb_engine_open_raw(path, true, NULL, &f->to, f->fsck->fault);
+	int rc = f->files.fault_count > 0 ? fsck_rebuild(f, path)
+					  : fsck_clone(f, store, DIRECTORY_ANEW, false);
 
+	f->to = f->db;
+	if (!rc)
+		rc = ldb_fsck_tables_read(f);
+	if (!rc)
+		rc = wcs_fsck_keep(f->fsck);
 	if (!rc)
 		rc = ldb_fsck_files_tell(f);
 	if (!rc)
+		ldb_fsck_lost_tell(f);
+	if (!rc)
 		rc = ldb_fsck_judge(f);
-	ldb_engine_close_raw(f->to);
-	f->to = NULL;
+	fsck_close(f);
 	if (rc)
 		return rc;
 	rc = directory_sync(f->dir, DIRECTORY_ANEW);
 	return rc ? fsck_fail(f, rc) : 0;
-}
-
-static void fsck_free(struct ldb_fsck *f)
-{
-	ldb_fsck_tables_free(f);
-	ldb_fsck_cells_free(f);
-	ldb_fsck_files_free(f);
-	ldb_fsck_scratch_close(f);
-	if (f->batch)
-		leveldb_writebatch_destroy(f->batch);
-}
-
-/* Visits the files of the new database, which must be without a fault. */
-static int fsck_verify(struct ldb_fsck *f, char *path)
-{
-	struct wcs_check_result result = {0};
-	struct wcs_fsck fsck = *f->fsck;
-	struct ldb_fsck made = {
-		.fsck = &fsck, .mode = LDB_FSCK_VERIFY, .dir = f->dir, .data = path};
-	int rc;
-
-	fsck.result = &result;
-	made.files.dir = -1;
-	made.batch = leveldb_writebatch_create();
-	rc = ldb_fsck_scratch_open(&made);
-	if (!rc)
-		rc = ldb_fsck_files(&made);
-	if (!rc)
-		rc = ldb_fsck_files_tell(&made);
-	fsck_free(&made);
-	return rc;
 }
 
 /* *unsure: a power cut may still undo it. */
@@ -181,26 +217,25 @@ static int fsck_exchange(struct ldb_fsck *f, bool *unsure)
 	return *unsure ? fsck_fail(f, -EIO) : 0;
 }
 
-static int fsck_repair(struct ldb_fsck *f)
+static int fsck_repair(struct ldb_fsck *f, const char *store)
 {
 	bool unsure = false;
 	char *path = NULL;
-	int rc = ldb_fsck_newer(f);
+	int rc;
 
-	f->mode = LDB_FSCK_BUILD;
+	f->repairs = true;
+	rc = fsck_left(f);
 	if (!rc)
-		rc = fsck_left(f);
-	if (!rc)
-		rc = fsck_room(f);
-	if (!rc)
-		rc = wcs_fsck_keep(f->fsck);
+		rc = fsck_room(f, f->data);
+	if (!rc && !f->files.whole)
+		rc = fsck_room(f, f->scratch);
 	if (rc)
 		return rc;
 	if (asprintf(&path, "%s.new", f->data) < 0)
 		return -ENOMEM;
-	rc = fsck_build(f, path);
+	rc = fsck_build(f, store, path);
 	if (!rc)
-		rc = fsck_verify(f, path);
+		rc = ldb_fsck_files_verify(f, path);
 	if (!rc)
 		rc = fsck_exchange(f, &unsure);
 	free(path);
@@ -211,8 +246,25 @@ static int fsck_repair(struct ldb_fsck *f)
 
 /* ---- The check --------------------------------------------------------------------------- */
 
+static int fsck_entries(struct ldb_fsck *f)
+{
+	int rc = fsck_clone(f, f->scratch, DIRECTORY_DATA, true);
+
+	if (!rc)
+		rc = ldb_fsck_tables_read(f);
+	if (!rc)
+		rc = ldb_fsck_judge(f);
+	fsck_close(f);
+	if (!rc && f->pending > 0)
+		wcs_fsck_found(f->fsck, WCS_FOUND_NOTICE,
+			       "deleted values whose space a mount reclaims", NULL,
+			       "%" PRIu64 " value%s", f->pending, message_plural(f->pending));
+	return rc;
+}
+
 static int fsck_look(struct ldb_fsck *f)
 {
+	bool damaged;
 	int rc = ldb_fsck_scratch_open(f);
 
 	if (!rc)
@@ -221,21 +273,16 @@ static int fsck_look(struct ldb_fsck *f)
 		rc = directory_each(f->dir, fsck_torn, f);
 	if (!rc)
 		rc = ldb_fsck_files_tell(f);
-	if (!rc && f->files.fault_count > 0) {
+	damaged = f->files.fault_count > 0;
+	if (!rc && damaged)
 		wcs_fsck_found(f->fsck, WCS_FOUND_NOTICE,
 			       "keys and values are not checked while files are damaged", NULL,
 			       "data");
-		return fsck_left(f);
-	}
-	if (!rc)
-		rc = ldb_fsck_judge(f);
-	if (!rc && f->pending > 0)
-		wcs_fsck_found(f->fsck, WCS_FOUND_NOTICE,
-			       "deleted values whose space a mount reclaims", NULL,
-			       "%" PRIu64 " value%s", f->pending, message_plural(f->pending));
+	if (!rc && !damaged)
+		rc = fsck_entries(f);
 	if (!rc)
 		rc = fsck_left(f);
-	return rc ? rc : fsck_copy(f, false);
+	return rc || damaged ? rc : fsck_copy(f, false);
 }
 
 /* A program other than rowfs may have LevelDB's own lock. */
@@ -261,21 +308,33 @@ int ldb_fsck_unused(const char *path, struct wcs_fault *fault)
 			     directory_name(path), (long)lock.l_pid);
 }
 
+static void fsck_free(struct ldb_fsck *f)
+{
+	ldb_fsck_tables_free(f);
+	ldb_fsck_cells_free(f);
+	ldb_fsck_lost_free(f);
+	ldb_files_close(&f->files);
+	ldb_fsck_scratch_close(f);
+	leveldb_writebatch_destroy(f->batch);
+	free(f->key.data);
+	free(f->data);
+}
+
 int ldb_fsck_store(const char *path, struct wcs_fsck *fsck)
 {
-	struct ldb_fsck f = {.fsck = fsck, .dir = fsck->store};
+	struct ldb_fsck f = {.fsck = fsck, .dir = fsck->store, .files.dir = -1};
 	int rc;
 
 	ldb_replace_start(NULL);
-	f.files.dir = -1;
+	f.options = (struct wcs_options){
+		.log = fsck_log, .log_ctx = &f, .now = fsck_now, .cache_bytes = FSCK_CACHE};
 	f.batch = leveldb_writebatch_create();
 	if (asprintf(&f.data, "%s/" DIRECTORY_DATA, path) < 0)
 		f.data = NULL;
 	rc = f.data ? fsck_look(&f) : -ENOMEM;
 	if (rc == LDB_FSCK_REPAIR)
-		rc = fsck_repair(&f);
+		rc = fsck_repair(&f, path);
 	fsck_free(&f);
-	free(f.data);
 	if (rc == -ENOMEM)
 		wcs_fault_set(fsck->fault, rc, "no memory");
 	return rc;

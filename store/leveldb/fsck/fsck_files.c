@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks LevelDB's files, and finds those whose entries are read: the tables and logs in use, or
- * all that there are if the MANIFEST is not whole or a table has another's name. Changes of logs go
- * to the temporary database, which sorts them.
+ * Checks LevelDB's files, reads their entries for a repair, and checks the files that it made.
  */
 #include "store/leveldb/fsck/fsck_keys.h"
 
@@ -13,7 +11,6 @@
 
 #include "lib/system/message.h"
 #include "store/disk/directory.h"
-#include "store/leveldb/formats/block.h"
 
 /* ---- Callbacks --------------------------------------------------------------------------- */
 
@@ -30,41 +27,16 @@ static int files_torn(struct ldb_files *files, const char *name, uint64_t end, u
 	struct ldb_fsck *f = files->ctx;
 
 	(void)zeros_at;
-	if (f->mode == LDB_FSCK_LOOK)
-		wcs_fsck_found(f->fsck, WCS_FOUND_NOTICE,
-			       "it ends in zeros: what was not synced when the "
-			       "machine went down, or damage in its last record; a mount cuts it "
-			       "there, and keeps what it cuts",
-			       NULL, "data/%s, at %" PRIu64, name, end);
+	wcs_fsck_found(f->fsck, WCS_FOUND_NOTICE,
+		       "it ends in zeros: what was not synced when the machine went down, or "
+		       "damage in its last record; a mount cuts it there, and keeps what it cuts",
+		       NULL, "data/%s, at %" PRIu64, name, end);
 	return 0;
 }
 
-static int files_lost(void *ctx, uint64_t number, struct wcs_slice from, struct wcs_slice to)
-{
-	return ldb_fsck_lose(ctx, number, from, to);
-}
-
-/* A table was read. A foreign one is left out: it may be another store's. */
 static int files_table(void *ctx, struct ldb_files_fault *found)
 {
-	struct ldb_fsck *f = ctx;
-	struct ldb_fsck_source *source;
-
-	f->live += found->bytes;
-	while (found->foreign && f->lost_count > 0 &&
-	       f->lost[f->lost_count - 1].number == found->number)
-		ldb_fsck_lost_clear(f, f->lost_count - 1);
-	if (found->foreign || found->entries == 0)
-		return 0;
-	if (grow(&f->sources, &f->source_room, f->source_count + 1, 64, sizeof(*f->sources)))
-		return -ENOMEM;
-	source = &f->sources[f->source_count++];
-	*source = (struct ldb_fsck_source){.number = found->number,
-					   .size = found->size,
-					   .good = found->damage.count == 0,
-					   .smallest = found->smallest,
-					   .largest = found->largest};
-	found->smallest.data = found->largest.data = NULL;
+	((struct ldb_fsck *)ctx)->live += found->bytes;
 	return 0;
 }
 
@@ -95,32 +67,39 @@ static int files_may_read(void *ctx, int dir, const char *name)
 
 /* ---- The files --------------------------------------------------------------------------- */
 
-static int files_compare(const void *a, const void *b)
+static int files_fail(struct ldb_fsck *f, int rc)
 {
-	return ldb_internal_compare(
-		ldb_buffer_slice(&((const struct ldb_fsck_source *)a)->smallest),
-		ldb_buffer_slice(&((const struct ldb_fsck_source *)b)->smallest));
+	if (rc && f->fsck->fault->text[0] == '\0')
+		wcs_fault_set(f->fsck->fault, rc, "data: %s", strerror(-rc));
+	return rc;
 }
 
-static void files_clear(struct ldb_fsck *f)
+static int files_check(struct ldb_files *files)
 {
-	for (size_t i = 0; i < f->source_count; i++) {
-		free(f->sources[i].smallest.data);
-		free(f->sources[i].largest.data);
-	}
-	f->source_count = 0;
-	f->live = 0;
-	ldb_fsck_lost_clear(f, 0);
+	int rc = ldb_files_logs(files);
+
+	if (!rc)
+		rc = ldb_files_tables(files, NULL);
+	return rc ? rc : ldb_files_end(files);
 }
 
-/* Reads all files, since nothing says which are in use. */
-static int files_all(struct ldb_fsck *f)
+int ldb_fsck_files(struct ldb_fsck *f)
 {
 	struct ldb_files *files = &f->files;
+	int rc = ldb_files_open(f->data, files, f->fsck->fault);
 
-	files_clear(f);
-	files->all += files->bytes;
-	return ldb_files_all(files);
+	if (rc)
+		return rc;
+	files->progress = files_progress;
+	files->torn = files_torn;
+	files->table = files_table;
+	files->ctx = f;
+	f->fsck->fault->text[0] = '\0';
+	rc = directory_each(files->dir, files_may_read, f);
+	if (!rc)
+		rc = files_check(files);
+	f->fsck->result->files = files->count;
+	return files_fail(f, rc);
 }
 
 /* Notes the keys that are lost with whole files. */
@@ -132,7 +111,6 @@ static int files_lose(struct ldb_fsck *f)
 	for (size_t i = 0; !rc && i < f->files.fault_count; i++) {
 		const struct ldb_files_fault *fault = &f->files.faults[i];
 
-		f->copy_wins |= fault->kind == LDB_FILE_LOG;
 		known = ldb_manifest_find(&f->files.manifest, fault->number);
 		if (fault->kind == LDB_FILE_TABLE && known &&
 		    (fault->another || (fault->missing && f->files.whole)))
@@ -141,39 +119,40 @@ static int files_lose(struct ldb_fsck *f)
 	return rc;
 }
 
-int ldb_fsck_files(struct ldb_fsck *f)
+int ldb_fsck_files_read(struct ldb_fsck *f, int (*each)(void *f, uint64_t tag, struct wcs_slice key,
+							struct wcs_slice value))
 {
 	struct ldb_files *files = &f->files;
-	int rc = ldb_files_open(f->data, files, f->fsck->fault);
-	bool whole = files->whole; /* else all files are read at once */
+	int rc;
+
+	files->all += files->bytes;
+	files->torn = NULL;
+	files->table = NULL;
+	files->change = each;
+	files->lost = ldb_fsck_lose;
+	rc = ldb_files_entries(files);
+	if (!rc)
+		rc = ldb_fsck_flush(f);
+	if (!rc)
+		rc = files_lose(f);
+	return files_fail(f, rc);
+}
+
+int ldb_fsck_files_verify(struct ldb_fsck *f, const char *path)
+{
+	struct ldb_files made;
+	int rc = ldb_files_open(path, &made, f->fsck->fault);
 
 	if (rc)
 		return rc;
-	files->progress = files_progress;
-	files->torn = files_torn;
-	files->change = ldb_fsck_scratch_change;
-	files->lost = files_lost;
-	files->table = files_table;
-	files->ctx = f;
-	f->fsck->fault->text[0] = '\0';
-	rc = directory_each(files->dir, files_may_read, f);
-	if (!rc)
-		rc = ldb_files_logs(files);
-	if (!rc)
-		rc = ldb_files_tables(files, NULL);
-	if (!rc)
-		rc = ldb_files_end(files);
-	if (!rc && whole && !files->whole && f->fsck->options->repair)
-		rc = files_all(f);
-	if (!rc)
-		rc = files_lose(f);
-	if (f->mode == LDB_FSCK_LOOK)
-		f->fsck->result->files = files->count;
-	if (rc && f->fsck->fault->text[0] == '\0')
-		wcs_fault_set(f->fsck->fault, rc, "data: %s", strerror(-rc));
-	if (f->source_count > 0)
-		qsort(f->sources, f->source_count, sizeof(*f->sources), files_compare);
-	return rc;
+	made.progress = files_progress;
+	made.ctx = f;
+	rc = files_check(&made);
+	if (!rc && made.fault_count > 0)
+		rc = wcs_fault_set(f->fsck->fault, -EIO, "the new database is not good: %s: %s",
+				   made.faults[0].name, made.faults[0].what);
+	ldb_files_close(&made);
+	return files_fail(f, rc);
 }
 
 /* ---- Reports ----------------------------------------------------------------------------- */
@@ -235,16 +214,7 @@ int ldb_fsck_files_tell(struct ldb_fsck *f)
 		files_done(f, fault, done, sizeof(done));
 		rc = ldb_fsck_found(f, WCS_FOUND_DAMAGE, fault->what, done, place);
 	}
-	if (!rc && f->mode == LDB_FSCK_LOOK && f->files.whole)
+	if (!rc && !f->repairs && f->files.whole)
 		files_tell_unlisted(f);
 	return rc;
-}
-
-void ldb_fsck_files_free(struct ldb_fsck *f)
-{
-	files_clear(f);
-	free(f->sources);
-	f->sources = NULL;
-	if (f->files.dir >= 0)
-		ldb_files_close(&f->files);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reports findings, and writes to the new database. */
+/* Reports findings, and writes the corrections. */
 #include "store/leveldb/fsck/fsck_keys.h"
 
 #include <stdio.h>
@@ -15,14 +15,7 @@ enum { REPORT_KEY_SHOWN = 40 /* bytes */, REPORT_LOOKS = 1024 /* keys between re
 int ldb_fsck_found(struct ldb_fsck *f, enum wcs_found kind, const char *what, const char *done,
 		   const char *place)
 {
-	bool fault = kind != WCS_FOUND_NOTICE;
-
-	if (f->quiet)
-		return 0;
-	if (f->mode == LDB_FSCK_VERIFY && fault)
-		return wcs_fault_set(f->fsck->fault, -EIO, "the new database is not good: %s: %s",
-				     place, what);
-	if (f->mode == LDB_FSCK_LOOK && fault && f->fsck->options->repair) {
+	if (!f->repairs && f->fsck->options->repair) {
 		int rc = wcs_fsck_agreed(f->fsck)
 				 ? LDB_FSCK_REPAIR
 				 : wcs_fsck_progress(f->fsck, "keys", f->looked, 0);
@@ -30,7 +23,7 @@ int ldb_fsck_found(struct ldb_fsck *f, enum wcs_found kind, const char *what, co
 		if (rc) /* -ECANCELED, if the answer was to stop */
 			return rc;
 	}
-	wcs_fsck_found(f->fsck, kind, what, f->mode == LDB_FSCK_BUILD ? done : NULL, "%s", place);
+	wcs_fsck_found(f->fsck, kind, what, f->repairs ? done : NULL, "%s", place);
 	return 0;
 }
 
@@ -64,7 +57,7 @@ void ldb_fsck_print(char *to, size_t room, const struct wcs_keys *keys, struct w
 	free(text);
 }
 
-/* ---- The new database -------------------------------------------------------------------- */
+/* ---- Writing ----------------------------------------------------------------------------- */
 
 int ldb_fsck_flush(struct ldb_fsck *f)
 {

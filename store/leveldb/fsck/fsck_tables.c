@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Judges the tables' descriptions, the counters and the collector's note, and writes the first two.
+ * Judges the tables' descriptions and the counters.
  *
  * A description that can be read, but has a wrong name, delimiter or policy, is corrected, since
  * all rows of its table depend on it. Any other damaged one is restored from the copy, or removed;
@@ -84,7 +84,7 @@ static int tables_insert(struct ldb_fsck *f, uint32_t id, const struct wcs_table
 		return -ENOMEM;
 	for (; at > 0 && f->tables[at - 1].id > id; at--)
 		f->tables[at] = f->tables[at - 1];
-	f->tables[at] = (struct ldb_fsck_table){.id = id, .schema = *schema};
+	f->tables[at] = (struct ldb_fsck_table){.id = id, .changed = true, .schema = *schema};
 	f->table_count++;
 	if (id <= LDB_TABLE_ID_MAX && id > f->last_table)
 		f->last_table = id;
@@ -115,21 +115,19 @@ int ldb_fsck_add_family(struct ldb_fsck_table *table, const char *name)
 	families[at] = (struct wcs_family){.type = WCS_BYTES, .gc = strdup("never")};
 	snprintf(families[at].name, sizeof(families[at].name), "%s", name);
 	schema->family_count++;
-	table->record.len = 0;
+	table->changed = true;
 	return families[at].gc ? 0 : -ENOMEM;
 }
 
 void ldb_fsck_tables_free(struct ldb_fsck *f)
 {
-	for (size_t i = 0; i < f->table_count; i++) {
+	for (size_t i = 0; i < f->table_count; i++)
 		ldb_record_table_clear(&f->tables[i].schema);
-		free(f->tables[i].record.data);
-	}
 	free(f->tables);
 	f->tables = NULL;
 	f->table_count = f->table_room = 0;
 	f->next_table = f->last_table = f->described = 0;
-	f->next_value = f->last_value = 0;
+	f->next_value = 0;
 	f->copy_at = 0;
 	ldb_copy_free(&f->copy);
 }
@@ -158,11 +156,11 @@ static int tables_correct_policies(struct wcs_table_schema *schema, const char *
 	return 0;
 }
 
-/* A description: its table, the record in LevelDB (data NULL: none), and the one that counts, which
- * is LevelDB's or the copy's. restored: why it is the copy's; NULL: it is LevelDB's. */
+/* A description: its table, and the record that counts, which is LevelDB's or the copy's. restored:
+ * why it is the copy's; NULL: it is LevelDB's. */
 struct tables_description {
 	uint32_t id;
-	struct wcs_slice old, record;
+	struct wcs_slice record;
 	const char *restored;
 };
 
@@ -209,14 +207,16 @@ static int tables_decode(struct ldb_fsck *f, uint32_t id, struct wcs_slice recor
 
 static int tables_description(struct ldb_fsck *f, const struct tables_description *one)
 {
+	struct ldb_id_key key = ldb_key_description(one->id);
 	const char *done = "put right", *wrong = NULL;
 	struct wcs_table_schema schema;
 	int rc = tables_decode(f, one->id, one->record, &schema, &wrong);
 
+	snprintf(f->place, sizeof(f->place), "table %" PRIu32, one->id);
 	if (rc == -EIO) {
-		snprintf(f->place, sizeof(f->place), "table %" PRIu32, one->id);
-		return ldb_fsck_found(f, WCS_FOUND_DAMAGE, "its description is damaged",
-				      LDB_FSCK_TAKEN, f->place);
+		rc = ldb_fsck_found(f, WCS_FOUND_DAMAGE, "its description is damaged",
+				    LDB_FSCK_TAKEN, f->place);
+		return rc ? rc : ldb_fsck_delete(f, (struct wcs_slice){key.data, key.len});
 	}
 	if (rc)
 		return rc;
@@ -233,23 +233,19 @@ static int tables_description(struct ldb_fsck *f, const struct tables_descriptio
 		return rc;
 	}
 	f->fsck->result->tables++;
+	ldb_fsck_find(f, one->id)->changed = wrong != NULL;
 	if (!wrong)
-		return ldb_buffer_set(&ldb_fsck_find(f, one->id)->record, one->record);
+		return 0;
 	snprintf(f->place, sizeof(f->place), "table %s", schema.name);
 	return ldb_fsck_found(f, WCS_FOUND_DAMAGE, wrong, done, f->place);
 }
 
 /* ---- The copy of them -------------------------------------------------------------------- */
 
-int ldb_fsck_tables_start(struct ldb_fsck *f)
+static int tables_read_copy(struct ldb_fsck *f)
 {
-	int rc;
+	int rc = ldb_copy_read(f->dir, &f->copy);
 
-	ldb_fsck_tables_free(f);
-	f->fsck->result->tables = 0;
-	if (f->mode == LDB_FSCK_VERIFY)
-		return 0;
-	rc = ldb_copy_read(f->dir, &f->copy);
 	if (rc != 0 && rc != -ENOENT && rc != -EIO)
 		return wcs_fault_set(f->fsck->fault, directory_error(-rc), DIRECTORY_TABLES ": %s",
 				     strerror(-rc));
@@ -257,24 +253,10 @@ int ldb_fsck_tables_start(struct ldb_fsck *f)
 	return 0;
 }
 
-/* Can LevelDB's descriptions be older than the copy's, or missing, because of the damage? */
+/* Can LevelDB's descriptions be older than the copy's, or missing, because of damage? */
 static bool tables_copy_wins(const struct ldb_fsck *f)
 {
-	return f->copy_wins || f->next_table < f->copy.next;
-}
-
-static int tables_has_cells(struct ldb_fsck *f, uint32_t id, bool *has)
-{
-	struct ldb_merge merge;
-	struct ldb_key first;
-	int rc;
-
-	ldb_key_table(&first, id);
-	rc = ldb_merge_open(&merge, f, (struct wcs_slice){first.data, first.len});
-	if (!rc)
-		rc = ldb_merge_next(&merge);
-	*has = rc == 1 && ldb_key_starts(merge.key.data, merge.key.len, &first);
-	return ldb_merge_close(&merge, rc > 0 ? 0 : rc);
+	return f->files.fault_count > 0 || f->next_table < f->copy.next;
 }
 
 /* Restores the tables of the copy below that id, which LevelDB does not have; without cells they
@@ -293,7 +275,7 @@ static int tables_compare_copy(struct ldb_fsck *f, uint64_t id, struct wcs_slice
 			*copied = one.record;
 			continue;
 		}
-		rc = lost ? 0 : tables_has_cells(f, one.id, &lost);
+		rc = lost ? 0 : ldb_copy_has_cells(f->db, one.id, &lost);
 		if (!rc && lost)
 			rc = tables_description(f, &one);
 	}
@@ -302,7 +284,7 @@ static int tables_compare_copy(struct ldb_fsck *f, uint64_t id, struct wcs_slice
 
 static int tables_one(struct ldb_fsck *f, uint32_t id, struct wcs_slice record)
 {
-	struct tables_description one = {.id = id, .old = record, .record = record};
+	struct tables_description one = {.id = id, .record = record};
 	struct wcs_slice copied = record;
 	struct wcs_table_schema schema;
 	int rc = tables_compare_copy(f, id, &copied);
@@ -326,56 +308,60 @@ static int tables_one(struct ldb_fsck *f, uint32_t id, struct wcs_slice record)
 	return tables_description(f, &one);
 }
 
-int ldb_fsck_tables_end(struct ldb_fsck *f)
-{
-	struct wcs_slice none;
-	int rc = tables_compare_copy(f, UINT64_MAX, &none);
-
-	if (f->last_table + 1 < f->copy.next && f->copy.next <= LDB_TABLE_ID_MAX)
-		f->last_table = f->copy.next - 1;
-	f->described = f->last_table;
-	return rc;
-}
-
-/* ---- Counters and the note --------------------------------------------------------------- */
-
 static bool tables_is(struct wcs_slice key, const struct ldb_id_key *known)
 {
 	return wcs_slice_compare(key, (struct wcs_slice){known->data, known->len}) == 0;
 }
 
-int ldb_fsck_tables_one(struct ldb_fsck *f, struct wcs_slice key, struct wcs_slice value,
-			struct ldb_verdict *verdict)
+bool ldb_fsck_tables_has(struct wcs_slice key)
 {
-	const unsigned char *data = value.data;
-	uint16_t number;
 	uint32_t id;
 
-	verdict->drop = true; /* written at the end */
+	return ldb_key_description_decode(key.data, key.len, &id) ||
+	       tables_is(key, &ldb_key_next_table) || tables_is(key, &ldb_key_next_value);
+}
+
+static int tables_entry(struct ldb_fsck *f, struct wcs_slice key, struct wcs_slice value)
+{
+	uint32_t id;
+
 	if (ldb_key_description_decode(key.data, key.len, &id))
 		return tables_one(f, id, value);
-	if (tables_is(key, &ldb_key_next_table)) {
-		f->next_table = value.len == 4 ? get_be32(value.data) : 0;
-		return 0;
-	}
-	if (tables_is(key, &ldb_key_next_value)) {
-		f->next_value = value.len == 8 ? get_be64(value.data) : 0;
-		return 0;
-	}
-	verdict->place = ldb_fsck_key_place(f, key);
-	if (!ldb_key_note_decode(key.data, key.len, &number)) {
-		verdict->what = "a key of no kind that there is";
-		return 0;
-	}
-	/* Others are records of the heat map: a mount passes over a wrong one. The note is as
-	 * store/collect/collector_pass.c writes it. */
-	verdict->drop =
-		number == 0 &&
-		!(value.len >= 9 && data[8] <= WCS_TABLE_NAME_MAX && value.len - 9 >= data[8] &&
-		  value.len - 9 - data[8] <= LDB_KEY_MAX && get_be64(data) <= INT64_MAX);
-	if (verdict->drop)
-		verdict->what = "the note of where the collector was is damaged";
+	if (tables_is(key, &ldb_key_next_table) && value.len == 4)
+		f->next_table = get_be32(value.data);
+	if (tables_is(key, &ldb_key_next_value) && value.len == 8)
+		f->next_value = get_be64(value.data);
 	return 0;
+}
+
+/* The counters stand before the descriptions. */
+int ldb_fsck_tables_read(struct ldb_fsck *f)
+{
+	leveldb_iterator_t *iter;
+	struct wcs_slice key, value;
+	int rc;
+
+	ldb_fsck_tables_free(f);
+	f->fsck->result->tables = 0;
+	rc = tables_read_copy(f);
+	if (rc)
+		return rc;
+	iter = ldb_db_iterate(f->db);
+	leveldb_iter_seek(iter, "m", 1);
+	for (; !rc && leveldb_iter_valid(iter); leveldb_iter_next(iter)) {
+		key.data = ldb_iter_key(iter, &key.len);
+		if (*(const char *)key.data != 'm')
+			break;
+		value.data = leveldb_iter_value(iter, &value.len);
+		rc = tables_entry(f, key, value);
+	}
+	rc = ldb_db_iter_end(f->db, iter, rc);
+	if (!rc)
+		rc = tables_compare_copy(f, UINT64_MAX, &value);
+	if (f->last_table + 1 < f->copy.next && f->copy.next <= LDB_TABLE_ID_MAX)
+		f->last_table = f->copy.next - 1;
+	f->described = f->last_table;
+	return rc;
 }
 
 /* ---- Writing ----------------------------------------------------------------------------- */
@@ -411,14 +397,18 @@ static int tables_counter(struct ldb_fsck *f, const struct tables_counter *count
 
 static int tables_write_one(struct ldb_fsck *f, struct ldb_fsck_table *table)
 {
-	struct ldb_id_key key = ldb_key_description(ldb_fsck_table_id(f, table));
-	struct wcs_slice record = ldb_buffer_slice(&table->record);
-	unsigned char *made = NULL;
-	int rc;
+	uint32_t id = ldb_fsck_table_id(f, table);
+	struct ldb_id_key key = ldb_key_description(id), old = ldb_key_description(table->id);
+	struct wcs_slice record;
+	unsigned char *made;
+	int rc = 0;
 
-	if (record.len == 0)
-		record.data = made = ldb_record_table(&table->schema, &record.len);
-	rc = record.data ? ldb_fsck_put(f, (struct wcs_slice){key.data, key.len}, record) : -ENOMEM;
+	if (id != table->id)
+		rc = ldb_fsck_delete(f, (struct wcs_slice){old.data, old.len});
+	if (rc || (!table->changed && id == table->id))
+		return rc;
+	record.data = made = ldb_record_table(&table->schema, &record.len);
+	rc = made ? ldb_fsck_put(f, (struct wcs_slice){key.data, key.len}, record) : -ENOMEM;
 	free(made);
 	return rc;
 }
@@ -430,13 +420,15 @@ int ldb_fsck_tables_write(struct ldb_fsck *f)
 					.place = "counter of tables",
 					.next = f->next_table,
 					.most = LDB_TABLE_ID_MAX};
-	const struct tables_counter values = {.key = &ldb_key_next_value,
-					      .len = 8,
-					      .place = "counter of values",
-					      .next = f->next_value,
-					      .needed = f->last_value + 1,
-					      .least = f->last_value + 1,
-					      .most = LDB_VALUE_ID_MAX};
+	const uint64_t copied = f->copied_value;
+	const struct tables_counter values = {
+		.key = &ldb_key_next_value,
+		.len = 8,
+		.place = "counter of values",
+		.next = f->next_value,
+		.needed = f->last_value + 1,
+		.least = (copied > f->last_value ? copied : f->last_value) + 1,
+		.most = LDB_VALUE_ID_MAX};
 	int rc = 0;
 
 	for (size_t i = 0; !rc && f->to && i < f->table_count; i++)
