@@ -32,8 +32,8 @@ static const struct program program = {
 		"\n"
 		"Checks STORE, which nobody may have mounted: the checksums of all files, every\n"
 		"key and record, each value with its parts, the schema against the data, and what\n"
-		"a crash left. Prints a line for each thing that is wrong, and whether it was\n"
-		"corrected.\n"
+		"a crash left. Prints a line for each thing that is wrong, and what a repair does\n"
+		"about it.\n"
 		"\n"
 		"  -n             corrects nothing and changes nothing in STORE\n"
 		"  -y             corrects all there is, in a copy that then replaces STORE. The\n"
@@ -85,7 +85,7 @@ static void fsck_found(void *ctx, const struct wcs_finding *finding)
 	fsck_say(fsck, finding->where);
 	fputs(": ", stdout);
 	utf8_print(stdout, finding->what);
-	fputs(finding->done ? "; corrected: " : "", stdout);
+	fputs(finding->done ? "; repair: " : "", stdout);
 	utf8_print(stdout, finding->done ? finding->done : "");
 	if ((putchar('\n') < 0 || ferror(stdout)) && fsck->failed == 0)
 		fsck->failed = errno;

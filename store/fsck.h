@@ -14,11 +14,9 @@ struct wcs_fsck {
 	int store;			 /* its directory, open */
 	bool (*fixed)(const char *name); /* of struct wcs_local */
 	int answer;			 /* 0: not asked, 1: yes, -1: no */
-	FILE *told; /* findings that wait for the end of the repair; NULL: none do */
 };
 
-/* Reports and counts a finding; during a repair at its end. done: how it was corrected, or NULL;
- * where: printf-like. */
+/* Reports and counts a finding. done: how the repair corrects it, or NULL; where: printf-like. */
 void wcs_fsck_found(struct wcs_fsck *fsck, enum wcs_found kind, const char *what, const char *done,
 		    const char *where, ...) __attribute__((format(printf, 5, 6)));
 /* May the check repair the store? Asks once. */

@@ -490,7 +490,7 @@ struct wcs_finding {
 	enum wcs_found kind;
 	const char *where; /* a file, key or place in a table, as text */
 	const char *what;
-	const char *done; /* how it was corrected; NULL: it was not */
+	const char *done; /* how a repair that comes to its end corrects it; NULL: none does */
 };
 
 struct wcs_check_options {

@@ -19,57 +19,6 @@
 
 /* ---- Findings ---------------------------------------------------------------------------- */
 
-static void fsck_tell(struct wcs_fsck *fsck, const struct wcs_finding *finding)
-{
-	if (finding->kind != WCS_FOUND_NOTICE) {
-		fsck->result->found++;
-		fsck->result->corrected += finding->done != NULL;
-	}
-	if (fsck->options->found != NULL)
-		fsck->options->found(fsck->options->ctx, finding);
-}
-
-/* The texts of a finding in the file of those that wait, each with a NUL; no `done` is empty. */
-static void fsck_put(FILE *file, const struct wcs_finding *finding)
-{
-	fprintf(file, "%c%s%c%s%c%s%c", (int)finding->kind + '0', finding->where, 0, finding->what,
-		0, finding->done != NULL ? finding->done : "", 0);
-}
-
-/* Tells the findings that wait. repaired: the repair came to its end. */
-static int fsck_tell_all(struct wcs_fsck *fsck, bool repaired)
-{
-	char *texts[3] = {NULL};
-	size_t rooms[3] = {0};
-	FILE *file = fsck->told;
-	int kind, rc = 0;
-
-	fsck->told = NULL;
-	if (file == NULL)
-		return 0;
-	if (fflush(file) != 0)
-		rc = wcs_fault_set(fsck->fault, -EIO, "$TMPDIR: %s", strerror(errno));
-	rewind(file);
-	while (rc == 0 && (kind = getc(file)) != EOF) {
-		struct wcs_finding finding = {.kind = (enum wcs_found)(kind - '0')};
-
-		for (size_t i = 0; rc == 0 && i < 3; i++)
-			if (getdelim(&texts[i], &rooms[i], '\0', file) <= 0)
-				rc = wcs_fault_set(fsck->fault, -EIO,
-						   "the findings in $TMPDIR cannot be read");
-		if (rc != 0)
-			break;
-		finding.where = texts[0];
-		finding.what = texts[1];
-		finding.done = repaired && *texts[2] != '\0' ? texts[2] : NULL;
-		fsck_tell(fsck, &finding);
-	}
-	for (size_t i = 0; i < 3; i++)
-		free(texts[i]);
-	fclose(file);
-	return rc;
-}
-
 void wcs_fsck_found(struct wcs_fsck *fsck, enum wcs_found kind, const char *what, const char *done,
 		    const char *where, ...)
 {
@@ -77,42 +26,21 @@ void wcs_fsck_found(struct wcs_fsck *fsck, enum wcs_found kind, const char *what
 	char *text = NULL;
 	va_list args;
 
+	if (kind != WCS_FOUND_NOTICE) {
+		fsck->result->found++;
+		fsck->result->corrected += done != NULL;
+	}
 	va_start(args, where);
 	if (vasprintf(&text, where, args) < 0)
 		text = NULL;
 	va_end(args);
 	finding.where = text != NULL ? text : "(no memory)";
-	if (fsck->told != NULL)
-		fsck_put(fsck->told, &finding);
-	else
-		fsck_tell(fsck, &finding);
+	if (fsck->options->found != NULL)
+		fsck->options->found(fsck->options->ctx, &finding);
 	free(text);
 }
 
 /* ---- Changes ----------------------------------------------------------------------------- */
-
-/* A file without a name in $TMPDIR; NULL: none can be made, and findings do not wait. */
-static FILE *fsck_temporary(void)
-{
-	const char *below = getenv("TMPDIR");
-	FILE *file = NULL;
-	char *name;
-	int fd;
-
-	if (below == NULL || *below != '/')
-		below = "/var/tmp";
-	if (asprintf(&name, "%s/fsck.rowfs.XXXXXX", below) < 0)
-		return NULL;
-	fd = mkostemp(name, O_CLOEXEC);
-	if (fd >= 0)
-		unlink(name);
-	free(name);
-	if (fd >= 0)
-		file = fdopen(fd, "w+");
-	if (file == NULL && fd >= 0)
-		close(fd);
-	return file;
-}
 
 bool wcs_fsck_agreed(struct wcs_fsck *fsck)
 {
@@ -124,12 +52,9 @@ bool wcs_fsck_agreed(struct wcs_fsck *fsck)
 
 	if (!options->repair)
 		return false;
-	if (fsck->answer == 0) {
+	if (fsck->answer == 0)
 		fsck->answer =
 			options->agree == NULL || options->agree(options->ctx, what) ? 1 : -1;
-		if (fsck->answer > 0)
-			fsck->told = fsck_temporary();
-	}
 	return fsck->answer > 0;
 }
 
@@ -217,7 +142,7 @@ int wcs_store_check(const char *path, const struct wcs_check_options *options,
 	struct wcs_fsck fsck = {.options = options, .result = result};
 	struct directory *directory = NULL;
 	struct wcs_fault unused;
-	int rc, told;
+	int rc;
 
 	fsck.fault = fault != NULL ? fault : &unused;
 	memset(result, 0, sizeof(*result));
@@ -225,7 +150,8 @@ int wcs_store_check(const char *path, const struct wcs_check_options *options,
 			    fsck.fault);
 	if (rc == 0)
 		rc = fsck_directory(&fsck, directory);
-	told = fsck_tell_all(&fsck, rc == 0);
 	directory_close(directory);
-	return rc == 0 ? told : rc;
+	if (rc != 0)
+		result->corrected = 0;
+	return rc;
 }

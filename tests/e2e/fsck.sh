@@ -214,9 +214,9 @@ row() {
 	[[ $words != *" re"[af]* ]] || { rm -rf s && cp -a damaged s; } # a reader may compact it
 	runs "$codes"
 	if [ "$codes" = "4 1 0" ]; then
-		found first "$count found, 0 corrected, $count left" "${regexes[@]%%; corrected: *}"
+		found first "$count found, 0 corrected, $count left" "${regexes[@]%%; repair: *}"
 		for i in "${!regexes[@]}"; do
-			[[ ${regexes[i]} == *'; corrected: '* ]] || regexes[i]+='.*; corrected: '
+			[[ ${regexes[i]} == *'; repair: '* ]] || regexes[i]+='.*; repair: '
 		done
 		found second "$count found, $count corrected, 0 left" "${regexes[@]}"
 	fi

@@ -73,8 +73,8 @@ a key that does not decode | d put 6300000001ff 00 | key 6300000001ff: a key tha
 a family's name that is none | d put 63000000016100016621210071$(printf '0001%016x' $((2 ** 63 - 2))) 0000000001 | key 63.*: a key that is no cell.s | all
 a record that does not decode | d put $(cell 1 a#1 f q 2) 0701 | table t, row a#1, f:q at 2: its record is damaged | without="a#1","f","q",2
 a large value without its id | d put $(cell 1 a#2 f q 1) 010000000000000000000186a00000000000000000 | row a#2, f:q at 1: its record is damaged | without="a#2","f"
-a family that the table does not have | d put $(cell 1 a#1 zz q 5) 00000000016869 | table t, family zz: 1 cell of a family that the table does not have | below | edited '\$a["t","a#1","zz","q",5,"hi"]'
-a table that no description names | d put $(cell 77 r% f q 5) 0000000001ff | table lost-77, family f: 1 ${lost/cells/cell} | below | edited '\$a["lost-77","r%25","f","q",5,"/w=="]'
+a family that the table does not have | d put $(cell 1 a#1 zz q 5) 00000000016869 | table t, family zz: cells of a family that the table does not have | below | edited '\$a["t","a#1","zz","q",5,"hi"]'
+a table that no description names | d put $(cell 77 r% f q 5) 0000000001ff | table lost-77, family f: $lost | below | edited '\$a["lost-77","r%25","f","q",5,"/w=="]'
 values of aggregate families | d put $(cell 1 a#1 h q 5) 0000000001010041515481; d put $(cell 1 a#1 n q 5) 00000000010000000000000007 | | clean
 a number of one byte | d put $(cell 1 a#1 n q 5) 0000000001ff | row a#1, n:q at 5: $type | all
 a number of nine bytes | d put $(cell 1 a#1 n q 5) 0000000001000000000000000700 | row a#1, n:q at 5: $type | all
@@ -85,37 +85,37 @@ END
 
 # ---- Tables and counters ---------------------------------------------------------------------
 
-back="table u: .*; corrected: put back from TABLES"
-low="counter of tables: too low: what is there would be written over; corrected: counted again"
-anew="TABLES: the copy of the tables' descriptions is damaged; corrected: made anew"
-gone="table lost-1, family f: 6 $lost & table lost-1, family g: 1 ${lost/cells/cell}"
+back="table u: .*; repair: put back from TABLES"
+low="counter of tables: too low: what is there would be written over; repair: counted again"
+anew="TABLES: the copy of the tables' descriptions is damaged; repair: made anew"
+gone="table lost-1, family f: $lost & table lost-1, family g: $lost"
 # A table without rows can be gone for good, since an older program removes it without a word to TABLES.
 rows <<END
 a description that does not decode, and TABLES | d put $u ff | $back | all | [ \$(get $u) = $record ]
 a policy that is none, and TABLES | d put $u $none | $back | all | [ \$(get $u) = $record ]
 a delimiter that is none, and TABLES | d put $u 022f${record:4} | $back | all | [ \$(get $u) = $record ]
-a description that is gone, and TABLES | d delete $(description 1) | table t: its description is missing; corrected: put back from TABLES | refused=fsck.rowfs all | [ \$(get \$(description 1)) = \$(get \$(description 1) base) ]
+a description that is gone, and TABLES | d delete $(description 1) | table t: its description is missing; repair: put back from TABLES | refused=fsck.rowfs all | [ \$(get \$(description 1)) = \$(get \$(description 1) base) ]
 a table that was removed, and TABLES from before | for key in \$(d keys); do case \$key in 6300000002*) d delete \$key ;; esac; done; d delete $u | | clean without=^..u" | grep -q 's: clean; [0-9]* files, 1 table,' second
 a description that an older program changed, and TABLES | d put $u $newer | | clean all | [ \$(get $u) = $newer ] && grep -qa 'maxversions=3' s/TABLES
 a description with a key design | d put $u $designed | | clean all | [ \$(get $u) = $designed ] && copied $designed
-a delimiter that is none, and a key design | rm TABLES; d put $u 042f${designed:4} | table u: its delimiter is none; corrected: put right | all | [ \$(get $u) = $designed ]
+a delimiter that is none, and a key design | rm TABLES; d put $u 042f${designed:4} | table u: its delimiter is none; repair: put right | all | [ \$(get $u) = $designed ]
 a key design that makes the delimiter | d put $u 0437${clash:4} | $back | all | [ \$(get $u) = $record ]
 a key design that is cut off | d put $u ${designed%00} | $back | all | [ \$(get $u) = $record ]
 a counter that is older than TABLES, so descriptions are | d "put $u $newer; put $next_table 00000002" | table u: its description can be an old one, since newer ones were damaged & $low | all | [ \$(get $u) = $record ]
 TABLES that is damaged | d write TABLES 20 78 | $anew | all | cmp base/TABLES s/TABLES
 a directory for TABLES | rm TABLES && mkdir TABLES && echo precious >TABLES/x | $anew | all | cmp base/TABLES s/TABLES && grep -q precious s.quarantine-*/store/TABLES/x
 no TABLES, which is clean | rm TABLES | | clean all | cmp base/TABLES s/TABLES
-a description that does not decode, without TABLES | rm TABLES; d put $u ff | table 2: its description is damaged & table lost-2, family f: 3 $lost | below | edited 's/^..u/["lost-2/'
+a description that does not decode, without TABLES | rm TABLES; d put $u ff | table 2: its description is damaged & table lost-2, family f: $lost | below | edited 's/^..u/["lost-2/'
 no description of a table with large values | rm TABLES; d delete $(description 1) | $gone | below | edited 's/^..t/["lost-1/'
-a policy that is none | rm TABLES; d put $u $none | table u: a family.s policy is none, or not canonical; corrected: put right | all | "$BUILD/rowfs-dump" s | head -n 1 | jq -e '.tables.u.families.f.gc == "never"'
-a delimiter that is none | rm TABLES; d put $u 022f${record:4} | table u: its delimiter is none; corrected: put right | all
-two tables of one name | d put $(description 3) $record | table lost-3: its name is none, or another table.s; corrected: put right & $low | all | "$BUILD/rowfs-dump" s | head -n 1 | jq -e '.tables | keys == ["lost-3", "t", "u"]'
-no counter of tables | d delete $next_table | counter of tables: missing or damaged; corrected: counted again | all | [ \$(get $next_table) = 00000003 ]
-no counter of values | d delete $next_value | counter of values: missing or damaged; corrected: counted again | all | [ \$(get $next_value) = 0000000000000003 ]
+a policy that is none | rm TABLES; d put $u $none | table u: a family.s policy is none, or not canonical; repair: put right | all | "$BUILD/rowfs-dump" s | head -n 1 | jq -e '.tables.u.families.f.gc == "never"'
+a delimiter that is none | rm TABLES; d put $u 022f${record:4} | table u: its delimiter is none; repair: put right | all
+two tables of one name | d put $(description 3) $record | table lost-3: its name is none, or another table.s; repair: put right & $low | all | "$BUILD/rowfs-dump" s | head -n 1 | jq -e '.tables | keys == ["lost-3", "t", "u"]'
+no counter of tables | d delete $next_table | counter of tables: missing or damaged; repair: counted again | all | [ \$(get $next_table) = 00000003 ]
+no counter of values | d delete $next_value | counter of values: missing or damaged; repair: counted again | all | [ \$(get $next_value) = 0000000000000003 ]
 a counter of values that is too low | d put $next_value 0000000000000001 | counter of values: too low: what is there would be written over | all
-a counter of tables that leaves no room | d put $next_table ffffffff | counter of tables: too high: it leaves no room for more; corrected: counted again | refused=fsck.rowfs all | [ \$(get $next_table) = 00000003 ]
-a counter of values that leaves no room | d put $next_value ffffffffffffff00 | counter of values: too high: it leaves no room for more; corrected: counted again | refused=fsck.rowfs all
-a table whose number leaves no room | d "put $(description 4294967295) ${record:0:20}017a${record:24}; put $(cell 4294967295 r f q 5) 00000000016869" | table z: its number leaves no room for more tables; corrected: it has another number | refused=fsck.rowfs below | edited '\$a["z","r","f","q",5,"hi"]'
+a counter of tables that leaves no room | d put $next_table ffffffff | counter of tables: too high: it leaves no room for more; repair: counted again | refused=fsck.rowfs all | [ \$(get $next_table) = 00000003 ]
+a counter of values that leaves no room | d put $next_value ffffffffffffff00 | counter of values: too high: it leaves no room for more; repair: counted again | refused=fsck.rowfs all
+a table whose number leaves no room | d "put $(description 4294967295) ${record:0:20}017a${record:24}; put $(cell 4294967295 r f q 5) 00000000016869" | table z: its number leaves no room for more tables; repair: it has another number | refused=fsck.rowfs below | edited '\$a["z","r","f","q",5,"hi"]'
 a damaged note of the collector | d put $note 00 | key 6d6e: the note of where the collector was is damaged | all
 a key of no kind | d put 7a01 02 | key 7a01: a key of no kind that there is | all
 an unknown key among the descriptions | d put 6d7a 02 | key 6d7a: a key of no kind that there is | all
@@ -152,18 +152,18 @@ check "a program that opens a store without TABLES to write makes it" cmp base/T
 
 deleted="row b#1, f:big at 3: its value would be deleted as garbage at the next mount"
 rows <<END
-a part of a value is missing | d delete $(extent 1 2) | table t, row b#1, f:big at 3: chunk 2 of its value is missing; corrected: taken | without="b#1"
+a part of a value is missing | d delete $(extent 1 2) | table t, row b#1, f:big at 3: chunk 2 of its value is missing; repair: taken | without="b#1"
 the last part of a value is missing | d delete $(extent 1 3) | row b#1, f:big at 3: chunk 3 of its value is missing | without="b#1"
 all parts of a value are missing | for i in 0 1 2 3; do d delete \$(extent 1 \$i); done | row b#1, f:big at 3: chunk 0 of its value is missing | without="b#1"
 a part of a value has another length | d put $(extent 1 1) 00 | row b#1, f:big at 3: chunk 1 of its value is not as long as it must be | without="b#1"
-a part too many | d put $(extent 1 9) 0102 | value 1: 1 chunk that no cell has; corrected: taken out | all
-parts that no cell has | d "put $(extent 777 0) 01; put $(extent 777 5) 02" | value 777: 2 chunks that no cell has | all
+a part too many | d put $(extent 1 9) 0102 | value 1: it has chunks that no cell has; repair: taken out | all
+parts that no cell has | d "put $(extent 777 0) 01; put $(extent 777 5) 02" | value 777: it has chunks that no cell has | all
 a part's key that is none | d put 7600 01 | key 7600: a key that is no chunk.s | all
 a value that would be deleted as garbage | d put $(garbage 1) 0100000004 | $deleted | all
 a value that a mutation seems to be writing | d put $(garbage 1) 0000000004 | $deleted | all
 a record of garbage that does not decode | d put $(garbage 999) 05 | key $(garbage 999): a record of garbage is damaged | all
-a part too many of a value that goes | rm TABLES; d "delete $(description 1); put $(extent 1 9) 0102" | $gone & value 1: 1 chunk that no cell has; corrected: taken out | below | edited 's/^..t/["lost-1/'
-two cells with one value | d put $(cell 1 c g copy 9) $big | table t, row c, g:copy at 9: its value is another cell.s, too; corrected: it has its own copy | below | edited '/b#1/{p; s/b#1","f","big",3/c","g","copy",9/}'
+a part too many of a value that goes | rm TABLES; d "delete $(description 1); put $(extent 1 9) 0102" | $gone & value 1: it has chunks that no cell has; repair: taken out | below | edited 's/^..t/["lost-1/'
+two cells with one value | d put $(cell 1 c g copy 9) $big | table t, row c, g:copy at 9: its value is another cell.s, too; repair: it has its own copy | below | edited '/b#1/{p; s/b#1","f","big",3/c","g","copy",9/}'
 garbage that waits for a mount | d "put $(garbage 778) 0100000002; put $(extent 778 1) 01" | | clean all | grep -qxF "s: 1 value: deleted values whose space a mount reclaims" first
 a drop that was not finished | d put $(drop 3) 0000000101000261236124 | | clean kept=- without="a# | [ "\$(head -n 1 first)" = "s: table t: a drop of rows was not finished; a mount finishes it" ]
 a drop of a table that is gone | d put $(drop 3) 0000000901000261236124 | key $(drop 3): a drop of rows of a table that is gone | all
@@ -187,15 +187,15 @@ cat >designed <<END
 END
 make_base designs designed
 use designs
-gone="family zz: 1 cell of a family that the table does not have"
+gone="family zz: cells of a family that the table does not have"
 rows <<END
 a good store with key designs | true | | clean kept=- all | [[ \$(get $(cell 1 com.google.maps#0007 f q 1)) == 00*78 && \$(get $(cell 1 "#x" f q 1)) == 00*79 ]]
 a record that does not decode, of a coded key | d put $(cell 1 com.google.maps#0007 f q 1) 0701 | table d, row maps.google.com#7, f:q at 1: its record is damaged | without=maps
-a family that the table does not have, of coded keys | d "put $(cell 1 com.google.maps#0008 zz q 5) 00000000016869; put $(cell 1 com#8 zz q 5) 00000000016a" | table d, family zz: 2 cells of a family | below | edited '\$a["d","com#%=8","zz","q",5,"j"]\n["d","maps.google.com#8","zz","q",5,"hi"]'
+a family that the table does not have, of coded keys | d "put $(cell 1 com.google.maps#0008 zz q 5) 00000000016869; put $(cell 1 com#8 zz q 5) 00000000016a" | table d, family zz: cells of a family | below | edited '\$a["d","com#%=8","zz","q",5,"j"]\n["d","maps.google.com#8","zz","q",5,"hi"]'
 the same of a salted key | d put $(cell 2 c0#a zz q 5) 00000000016869 | table s, $gone | below | edited '\$a["s","a","zz","q",5,"hi"]'
 the same of a key with another salt | d put $(cell 2 c1#ab zz q 5) 00000000016869 | table s, $gone | all | [ \$(get $(cell 2 c1#ab zz q 5)) = 00000000016869 ]
 a record that does not decode, of a salted key | d put $(cell 2 c0#a f q 5) 0701 | table s, row a, f:q at 5: its record is damaged | all
-no description of a table with a design | rm TABLES; d delete $(description 1) | table lost-1, family f: 2 $lost | below | edited '/^..d/{s/d/lost-1/; s/maps.google.com#7/com.google.maps#0007/; s/%=//g}'
+no description of a table with a design | rm TABLES; d delete $(description 1) | table lost-1, family f: $lost | below | edited '/^..d/{s/d/lost-1/; s/maps.google.com#7/com.google.maps#0007/; s/%=//g}'
 END
 
 # Rows without a description have stored keys. fsck.rowfs(8) tells how they come back.

@@ -78,7 +78,7 @@ rows <<END
 a bit of a log | d flip .log 100000 | data/$log: at [0-9]*: a record whose checksum is wrong | refused 3700
 zeros in a log | d zero .log 40000 32768 | data/$log: at [0-9]*: | refused 3000
 no log | d rm .log | data/$log: it is missing, or the end of MANIFEST-[0-9]* is | refused 2000
-a text in place of a log | echo "hello, this is some other file" >data/$log | data/$log: at 0: a record of an unknown type; corrected: 0 changes could be read in it and stay | refused 2000
+a text in place of a log | echo "hello, this is some other file" >data/$log | data/$log: at 0: a record of an unknown type; repair: 0 changes could be read in it and stay | refused 2000
 a log whose last record was being written | d cut .log -700 | | clean 3800
 a torn log | d zero .log 100352 166103 | | clean kept=- $torn | grep 'it ends in zeros' first && kept_is_cut s
 a torn log that a mount cut | cut_by_mount | | clean kept=- $torn | kept_is_cut s && grep 'what was cut from a log' first
@@ -90,8 +90,8 @@ a table that is cut | d cut .ldb 20000 | data/$table: it has 20000 $should [0-9]
 an empty table | d cut .ldb 0 | data/$table: it has 0 $should | 2000
 a table of another store | cp $foreign data/$table | data/$table: it is another table: it has [0-9]* $should | 2000
 no table | d rm .ldb | data/$table: it is missing | refused 2000
-a table with bytes behind it | head -c 5000 /dev/urandom >>data/$table | data/$table: it has [0-9]* $should .*; corrected: [0-9]* $stay, all that it had | all | ! grep lost second && tail -n 1 first | grep 'left; [0-9]* files; tables, rows and cells were not counted$' && tail -n 1 second | grep 'files, 2 tables, 4000 rows, 4000 cells, 0 large values$'
-a table that no MANIFEST lists | cp data/$table data/000099.ldb | | clean kept=- all | grep '^s: data: no MANIFEST lists 1 table, which the next mount removes: 000099.ldb$' first
+a table with bytes behind it | head -c 5000 /dev/urandom >>data/$table | data/$table: it has [0-9]* $should .*; repair: [0-9]* $stay | all | ! grep lost second && tail -n 1 first | grep 'left; [0-9]* files; tables, rows and cells were not counted$' && tail -n 1 second | grep 'files, 2 tables, 4000 rows, 4000 cells, 0 large values$'
+a table that no MANIFEST lists | cp data/$table data/000099.ldb | | clean kept=- all | grep '^s: data/000099.ldb: no MANIFEST lists it; the next mount removes it$' first
 a log whose number leaves no room | d mv .log 18014398509481984.log | data/$log: it is missing & data/18014398509481984.log: LevelDB gives no log this number | refused all
 a MANIFEST that is cut | d cut MANIFEST 60 | data/$manifest: it has no edits | refused all
 CURRENT that is none | d flip CURRENT 3 | data/CURRENT: it does not name a MANIFEST | refused all
@@ -102,7 +102,7 @@ no ROWFS | d rm ROWFS | ROWFS: damaged or missing | refused kept=- all
 a bit of the MANIFEST | d flip MANIFEST 40 | data/$manifest: at 0: a record whose checksum is wrong | refused all
 a damaged edit between two others | d "edit 3 1000; edit 3 1000; edit 3 1000; write MANIFEST -20 67617262616765" | data/$manifest: at [0-9]*: a record | refused all
 no MANIFEST | d rm MANIFEST | data/CURRENT: it names $manifest, which is missing & data/MANIFEST: there is none | refused all
-a repair that was interrupted | mkdir data.new && cp data/CURRENT data.new | data.new: left by a repair that did not come to its end; corrected: removed | kept=- all
+a repair that was interrupted | mkdir data.new && cp data/CURRENT data.new | data.new: left by a repair that did not come to its end; repair: removed | kept=- all
 END
 
 rows < <(for len in 7 22 67 202 607 1822 5467 16402 49207; do
@@ -127,7 +127,7 @@ use names
 a=${tables[0]} b=${tables[1]} c=${tables[2]} e=${tables[3]}
 another="it is another table"
 size="it has [0-9]+ $should [0-9]+"
-anew="corrected: rebuilt from all tables and logs"
+anew="repair: rebuilt from all tables and logs"
 
 # exchange FILE FILE
 exchange() {

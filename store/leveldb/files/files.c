@@ -291,7 +291,6 @@ static int files_lose(struct ldb_files *files, struct ldb_files_fault *found,
 
 	if (from.len == 0 && known)
 		from = known->smallest;
-	found->lost = true;
 	return files->lost ? files->lost(files->ctx, found->number, from, to) : 0;
 }
 

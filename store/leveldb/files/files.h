@@ -17,7 +17,6 @@ struct ldb_files_fault {
 	bool missing;
 	bool another; /* a table, but not the one that the MANIFEST describes */
 	bool foreign; /* and none of its other tables */
-	bool lost;    /* entries of the table cannot be read */
 	uint64_t size;
 	uint64_t entries;		     /* that can be read */
 	uint64_t bytes;			     /* of the table's blocks */

@@ -72,30 +72,20 @@ static int fsck_torn(void *ctx, int store, const char *name)
 	return 0;
 }
 
-/* Writes the copy of the descriptions anew, behind a repair or if it is damaged. */
-static int fsck_copy(struct ldb_fsck *f, bool repaired)
+/* Writes the copy of the descriptions anew. */
+static int fsck_copy(struct ldb_fsck *f)
 {
-	bool may = f->copy_damaged && wcs_fsck_agreed(f->fsck);
 	struct ldb *db;
-	int rc = may ? wcs_fsck_keep(f->fsck) : 0;
+	int rc;
 
-	if (!rc && may) {
-		rc = directory_remove(f->dir, DIRECTORY_TABLES);
-		if (rc)
-			wcs_fault_set(f->fsck->fault, rc, DIRECTORY_TABLES ": %s", strerror(-rc));
-	}
-	if (!rc && (may || repaired)) {
-		rc = ldb_engine_open_raw(f->data, false, &f->options, &db, f->fsck->fault);
-		if (!rc) {
-			ldb_copy_write(db);
-			ldb_engine_close_raw(db);
-		}
-	}
-	if (!rc && f->copy_damaged)
-		wcs_fsck_found(f->fsck, WCS_FOUND_DAMAGE,
-			       "the copy of the tables' descriptions is damaged",
-			       may ? "made anew" : NULL, DIRECTORY_TABLES);
-	return rc;
+	if (f->copy.next == 0) /* missing or damaged */
+		directory_remove(f->dir, DIRECTORY_TABLES);
+	rc = ldb_engine_open_raw(f->data, false, &f->options, &db, f->fsck->fault);
+	if (rc)
+		return rc;
+	ldb_copy_write(db);
+	ldb_engine_close_raw(db);
+	return 0;
 }
 
 /* ---- What is judged ---------------------------------------------------------------------- */
@@ -241,7 +231,7 @@ static int fsck_repair(struct ldb_fsck *f, const char *store)
 	free(path);
 	if (!unsure)
 		directory_remove(f->dir, DIRECTORY_ANEW);
-	return rc ? rc : fsck_copy(f, true);
+	return rc ? rc : fsck_copy(f);
 }
 
 /* ---- The check --------------------------------------------------------------------------- */
@@ -280,9 +270,7 @@ static int fsck_look(struct ldb_fsck *f)
 			       "data");
 	if (!rc && !damaged)
 		rc = fsck_entries(f);
-	if (!rc)
-		rc = fsck_left(f);
-	return rc || damaged ? rc : fsck_copy(f, false);
+	return rc ? rc : fsck_left(f);
 }
 
 /* A program other than rowfs may have LevelDB's own lock. */

@@ -3,63 +3,29 @@
  * Judges the cells: their keys, records, tables and families.
  *
  * Cells of a table without description make the table lost-N; cells of a family that their table
- * does not have make that family. They are reported once for each family, with their number.
+ * does not have make that family. They are reported once for each family.
  */
 #include "store/leveldb/fsck/fsck_keys.h"
 
-#include <inttypes.h>
 #include <stdio.h>
-
-#include "lib/system/message.h"
-#include "store/keys/keys.h"
 
 struct ldb_fsck_cells {
 	uint32_t id;		       /* of the present table; 0: none yet */
 	struct ldb_fsck_table *table;  /* valid until a table is added */
 	bool added;		       /* it had no description */
 	struct ldb_buffer row, record; /* the last row's prefix; a changed record */
-	size_t lost_count, lost_room;
-	struct cells_lost {
-		char family[WCS_FAMILY_NAME_MAX + 1];
-		uint64_t count;
-	} * lost; /* families of the present table */
 };
 
 /* ---- Lost tables and families ------------------------------------------------------------ */
 
-/* Reports the lost families of the present table. */
-static int cells_tell(struct ldb_fsck *f)
-{
-	struct ldb_fsck_cells *cells = f->cells;
-	char what[128], place[160];
-	int rc = 0;
-
-	for (size_t i = 0; !rc && i < cells->lost_count; i++) {
-		const struct cells_lost *lost = &cells->lost[i];
-
-		snprintf(what, sizeof(what), "%" PRIu64 " cell%s of a %s", lost->count,
-			 message_plural(lost->count),
-			 cells->added ? "table that no description names"
-				      : "family that the table does not have");
-		snprintf(place, sizeof(place), "table %s, family %s", cells->table->schema.name,
-			 lost->family);
-		rc = ldb_fsck_found(f, WCS_FOUND_DAMAGE, what,
-				    cells->added ? "the table is made, with that family"
-						 : "the table has that family now",
-				    place);
-	}
-	cells->lost_count = 0;
-	return rc;
-}
-
 static int cells_enter_table(struct ldb_fsck *f, uint32_t id)
 {
 	struct ldb_fsck_cells *cells = f->cells;
-	int rc = cells_tell(f);
+	int rc = 0;
 
 	cells->table = ldb_fsck_find(f, id);
 	cells->added = !cells->table;
-	if (!rc && cells->added) {
+	if (cells->added) {
 		rc = ldb_fsck_add_table(f, id);
 		cells->table = ldb_fsck_find(f, id);
 	}
@@ -70,15 +36,19 @@ static int cells_enter_table(struct ldb_fsck *f, uint32_t id)
 /* Adds a family that the present table does not have. */
 static int cells_add_family(struct ldb_fsck *f, const char *name)
 {
-	struct ldb_fsck_cells *cells = f->cells;
-	struct cells_lost *lost;
+	struct ldb_fsck_table *table = f->cells->table;
+	char place[160];
+	int rc = ldb_fsck_add_family(table, name);
 
-	if (grow(&cells->lost, &cells->lost_room, cells->lost_count + 1, 16, sizeof(*lost)))
-		return -ENOMEM;
-	lost = &cells->lost[cells->lost_count++];
-	lost->count = 0;
-	strcpy(lost->family, name);
-	return ldb_fsck_add_family(cells->table, name);
+	snprintf(place, sizeof(place), "table %s, family %s", table->schema.name, name);
+	if (rc)
+		return rc;
+	if (f->cells->added)
+		return ldb_fsck_found(f, WCS_FOUND_DAMAGE,
+				      "cells of a table that no description names",
+				      "the table is made, with that family", place);
+	return ldb_fsck_found(f, WCS_FOUND_DAMAGE, "cells of a family that the table does not have",
+			      "the table has that family now", place);
 }
 
 /* ---- Values ------------------------------------------------------------------------------ */
@@ -109,32 +79,10 @@ void ldb_fsck_cells_free(struct ldb_fsck *f)
 {
 	if (!f->cells)
 		return;
-	free(f->cells->lost);
 	free(f->cells->row.data);
 	free(f->cells->record.data);
 	free(f->cells);
 	f->cells = NULL;
-}
-
-int ldb_fsck_cells_end(struct ldb_fsck *f)
-{
-	return cells_tell(f);
-}
-
-/* The family of a cell of the present table, which is added if the table does not have it. */
-static int cells_family(struct ldb_fsck *f, const char *name, const struct wcs_family **family)
-{
-	struct ldb_fsck_cells *cells = f->cells;
-	int rc = 0;
-
-	*family = ldb_fsck_family(cells->table, name);
-	if (!*family) {
-		rc = cells_add_family(f, name);
-		*family = ldb_fsck_family(cells->table, name);
-	}
-	for (size_t i = 0; i < cells->lost_count; i++)
-		cells->lost[i].count += strcmp(cells->lost[i].family, name) == 0;
-	return rc;
 }
 
 /* Writes a changed record, and under another key the cell of a table whose id leaves no room. */
@@ -159,9 +107,11 @@ static int cells_judge(struct ldb_fsck *f, struct wcs_slice key, const struct ld
 {
 	struct ldb_fsck_cells *cells = f->cells;
 	struct wcs_slice row = {key.data, parts->row_end};
-	const struct wcs_family *family;
-	int rc = cells_family(f, (const char *)key.data + parts->row_end, &family);
+	const char *name = (const char *)key.data + parts->row_end;
+	const struct wcs_family *family = ldb_fsck_family(cells->table, name);
+	int rc = family ? 0 : cells_add_family(f, name);
 
+	family = ldb_fsck_family(cells->table, name);
 	f->fsck->result->cells++;
 	if (!rc && wcs_slice_compare(ldb_buffer_slice(&cells->row), row) != 0) {
 		f->fsck->result->rows++;

@@ -168,20 +168,16 @@ static void files_done(const struct ldb_fsck *f, const struct ldb_files_fault *f
 	else if (fault->kind == LDB_FILE_CURRENT || fault->kind == LDB_FILE_MANIFEST)
 		snprintf(done, room, "made anew");
 	else if (fault->missing)
-		snprintf(done, room,
-			 fault->kind == LDB_FILE_TABLE ? "what was in it is lost"
-						       : "the last changes are lost");
+		snprintf(done, room, "what was in it is lost");
 	else
-		snprintf(done, room, "%" PRIu64 " %s%s could be read in it and stay%s",
-			 fault->entries, of, message_plural(fault->entries),
-			 fault->kind == LDB_FILE_TABLE && !fault->lost ? ", all that it had" : "");
+		snprintf(done, room, "%" PRIu64 " %s%s could be read in it and stay",
+			 fault->entries, of, message_plural(fault->entries));
 }
 
-/* Names the tables that LevelDB does not use, and removes when it opens the store. */
+/* Names the tables that LevelDB does not use. */
 static void files_tell_unlisted(struct ldb_fsck *f)
 {
-	char what[900], names[800] = "", name[LDB_FILE_NAME_MAX];
-	size_t count = 0, len = 0;
+	char name[LDB_FILE_NAME_MAX];
 
 	for (size_t i = 0; i < f->files.list_count; i++) {
 		const struct ldb_files_name *file = &f->files.list[i];
@@ -189,17 +185,10 @@ static void files_tell_unlisted(struct ldb_fsck *f)
 		if (file->kind != LDB_FILE_TABLE || ldb_files_is_used(&f->files, file))
 			continue;
 		ldb_file_name(name, file->kind, file->number);
-		if (len + strlen(name) + 6 < sizeof(names))
-			len += (size_t)sprintf(names + len, " %s", name);
-		else
-			strcpy(names + len, " ...");
-		count++;
+		wcs_fsck_found(f->fsck, WCS_FOUND_NOTICE,
+			       "no MANIFEST lists it; the next mount removes it", NULL, "data/%s",
+			       name);
 	}
-	snprintf(what, sizeof(what),
-		 "no MANIFEST lists %zu table%s, which the next mount removes:%s", count,
-		 message_plural(count), names);
-	if (count > 0)
-		wcs_fsck_found(f->fsck, WCS_FOUND_NOTICE, what, NULL, "data");
 }
 
 int ldb_fsck_files_tell(struct ldb_fsck *f)

@@ -120,13 +120,9 @@ int ldb_fsck_judge(struct ldb_fsck *f)
 	int rc = ldb_fsck_cells_start(f);
 
 	result->rows = result->cells = result->values = 0;
-	f->looked = f->pending = f->last_value = f->copied_value = f->value.id = f->value.extra = 0;
+	f->looked = f->pending = f->last_value = f->copied_value = f->value.id = 0;
 	if (!rc)
 		rc = judge_walk(f);
-	if (!rc)
-		rc = ldb_fsck_cells_end(f);
-	if (!rc)
-		rc = ldb_fsck_extents_end(f);
 	if (!rc)
 		rc = ldb_fsck_tables_write(f);
 	if (!rc && f->to)

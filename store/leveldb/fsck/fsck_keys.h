@@ -60,15 +60,15 @@ struct ldb_fsck {
 	uint64_t next_value, last_value; /* the same of values that cells have */
 	uint64_t copied_value;		 /* the last id of a copy of a value */
 	struct ldb_copy copy;		 /* of the descriptions */
-	bool copy_damaged;
-	size_t copy_at; /* behind those that were compared */
+	size_t copy_at;			 /* behind those that were compared */
 	size_t lost_count, lost_room;
 	struct ldb_fsck_lost *lost;
 	struct ldb_fsck_cells *cells; /* fsck_cells.c */
 	leveldb_iterator_t *extents;  /* of the values of cells */
 	struct {
-		uint64_t id, extra; /* extents of it that no cell has */
+		uint64_t id;
 		struct ldb_fsck_claim claim;
+		bool told;	/* it has extents that no cell has */
 	} value;		/* of the extents that are judged */
 	struct ldb_id_key skip; /* the walk goes on there; empty: at the next key */
 	char place[1024], what[128];
@@ -157,7 +157,6 @@ void ldb_fsck_table_name(const struct ldb_fsck *f, uint32_t id, char name[WCS_TA
 int ldb_fsck_cells_start(struct ldb_fsck *f);
 int ldb_fsck_cells_one(struct ldb_fsck *f, struct wcs_slice key, struct wcs_slice record,
 		       const char **what);
-int ldb_fsck_cells_end(struct ldb_fsck *f);
 void ldb_fsck_cells_free(struct ldb_fsck *f);
 
 /* ---- fsck_values.c ---- */
@@ -170,8 +169,6 @@ int ldb_fsck_garbage_one(struct ldb_fsck *f, struct wcs_slice key, struct wcs_sl
 			 const char **what);
 int ldb_fsck_extents_one(struct ldb_fsck *f, struct wcs_slice key, struct wcs_slice value,
 			 const char **what);
-/* Reports extents of the last value that no cell has. */
-int ldb_fsck_extents_end(struct ldb_fsck *f);
 
 #define LDB_FSCK_REBUILT "rebuilt from all tables and logs"
 #define LDB_FSCK_TAKEN	 "taken out; it is in the quarantine's store"

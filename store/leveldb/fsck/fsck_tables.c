@@ -246,11 +246,14 @@ static int tables_read_copy(struct ldb_fsck *f)
 {
 	int rc = ldb_copy_read(f->dir, &f->copy);
 
-	if (rc != 0 && rc != -ENOENT && rc != -EIO)
-		return wcs_fault_set(f->fsck->fault, directory_error(-rc), DIRECTORY_TABLES ": %s",
-				     strerror(-rc));
-	f->copy_damaged = rc == -EIO;
-	return 0;
+	if (rc == 0 || rc == -ENOENT)
+		return 0;
+	if (rc == -EIO)
+		return ldb_fsck_found(f, WCS_FOUND_DAMAGE,
+				      "the copy of the tables' descriptions is damaged",
+				      "made anew", DIRECTORY_TABLES);
+	return wcs_fault_set(f->fsck->fault, directory_error(-rc), DIRECTORY_TABLES ": %s",
+			     strerror(-rc));
 }
 
 /* Can LevelDB's descriptions be older than the copy's, or missing, because of damage? */
@@ -366,33 +369,30 @@ int ldb_fsck_tables_read(struct ldb_fsck *f)
 
 /* ---- Writing ----------------------------------------------------------------------------- */
 
-/* A counter, the least that it should have been, the least that it must be, and the highest that
- * leaves room for more. */
-struct tables_counter {
-	const struct ldb_id_key *key;
-	size_t len;
-	const char *place;
-	uint64_t next, needed, least, most;
-};
-
-static int tables_counter(struct ldb_fsck *f, const struct tables_counter *counter)
+/* The counter of tables or of values. needed: less than that is damage; least: it is written with
+ * that at least. */
+static int tables_counter(struct ldb_fsck *f, bool tables, uint64_t needed, uint64_t least)
 {
-	uint64_t next = counter->next;
+	struct ldb_id_key key = tables ? ldb_key_next_table : ldb_key_next_value;
+	uint64_t most = tables ? LDB_TABLE_ID_MAX : LDB_VALUE_ID_MAX;
+	uint64_t next = tables ? f->next_table : f->next_value;
+	size_t len = tables ? 4 : 8;
 	unsigned char record[8];
 	const char *wrong = NULL;
 	int rc = 0;
 
-	if (next < counter->needed)
+	if (next < needed)
 		wrong = next == 0 ? "missing or damaged"
 				  : "too low: what is there would be written over";
-	else if (next > counter->most && counter->least <= counter->most)
+	else if (next > most && least <= most)
 		wrong = "too high: it leaves no room for more";
 	if (wrong)
-		rc = ldb_fsck_found(f, WCS_FOUND_DAMAGE, wrong, "counted again", counter->place);
-	put_be64(record, wrong || next < counter->least ? counter->least : next);
+		rc = ldb_fsck_found(f, WCS_FOUND_DAMAGE, wrong, "counted again",
+				    tables ? "counter of tables" : "counter of values");
+	put_be64(record, wrong || next < least ? least : next);
 	return rc ? rc
-		  : ldb_fsck_put(f, (struct wcs_slice){counter->key->data, counter->key->len},
-				 (struct wcs_slice){record + 8 - counter->len, counter->len});
+		  : ldb_fsck_put(f, (struct wcs_slice){key.data, key.len},
+				 (struct wcs_slice){record + 8 - len, len});
 }
 
 static int tables_write_one(struct ldb_fsck *f, struct ldb_fsck_table *table)
@@ -415,27 +415,13 @@ static int tables_write_one(struct ldb_fsck *f, struct ldb_fsck_table *table)
 
 int ldb_fsck_tables_write(struct ldb_fsck *f)
 {
-	struct tables_counter tables = {.key = &ldb_key_next_table,
-					.len = 4,
-					.place = "counter of tables",
-					.next = f->next_table,
-					.most = LDB_TABLE_ID_MAX};
-	const uint64_t copied = f->copied_value;
-	const struct tables_counter values = {
-		.key = &ldb_key_next_value,
-		.len = 8,
-		.place = "counter of values",
-		.next = f->next_value,
-		.needed = f->last_value + 1,
-		.least = (copied > f->last_value ? copied : f->last_value) + 1,
-		.most = LDB_VALUE_ID_MAX};
+	uint64_t value = f->last_value > f->copied_value ? f->last_value : f->copied_value;
 	int rc = 0;
 
 	for (size_t i = 0; !rc && f->to && i < f->table_count; i++)
 		rc = tables_write_one(f, &f->tables[i]);
-	tables.needed = (uint64_t)f->described + 1;
-	tables.least = (uint64_t)f->last_table + 1;
 	if (!rc)
-		rc = tables_counter(f, &tables);
-	return rc ? rc : tables_counter(f, &values);
+		rc = tables_counter(f, true, (uint64_t)f->described + 1,
+				    (uint64_t)f->last_table + 1);
+	return rc ? rc : tables_counter(f, false, f->last_value + 1, value + 1);
 }

@@ -10,8 +10,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "lib/system/message.h"
-
 /* ---- Values of cells --------------------------------------------------------------------- */
 
 /* Why the value under the iterator is not extent `index` of the cell; NULL: it is. */
@@ -154,19 +152,6 @@ int ldb_fsck_garbage_one(struct ldb_fsck *f, struct wcs_slice key, struct wcs_sl
 	return rc ? rc : ldb_fsck_delete(f, key);
 }
 
-int ldb_fsck_extents_end(struct ldb_fsck *f)
-{
-	uint64_t extra = f->value.extra;
-
-	f->value.extra = 0;
-	if (extra == 0)
-		return 0;
-	snprintf(f->what, sizeof(f->what), "%" PRIu64 " chunk%s that no cell has", extra,
-		 message_plural(extra));
-	snprintf(f->place, sizeof(f->place), "value %" PRIu64, f->value.id);
-	return ldb_fsck_found(f, WCS_FOUND_LEFTOVER, f->what, LDB_FSCK_TAKEN, f->place);
-}
-
 int ldb_fsck_extents_one(struct ldb_fsck *f, struct wcs_slice key, struct wcs_slice value,
 			 const char **what)
 {
@@ -181,17 +166,21 @@ int ldb_fsck_extents_one(struct ldb_fsck *f, struct wcs_slice key, struct wcs_sl
 		*what = "a key that is no chunk's";
 		return 0;
 	}
-	if (id != f->value.id) {
-		rc = ldb_fsck_extents_end(f);
-		f->value.id = id;
-		if (!rc)
-			rc = ldb_fsck_claimed(f, id, &f->value.claim, &known);
-	}
+	if (id != f->value.id)
+		rc = ldb_fsck_claimed(f, id, &f->value.claim, &known);
+	f->value.told &= id == f->value.id;
+	f->value.id = id;
 	if (rc)
 		return rc;
-	f->value.extra += index >= claim->count;
-	if (claim->gone || index >= claim->count)
-		return ldb_fsck_delete(f, key);
-	f->skip = ldb_key_extent(id, claim->count); /* the others were read with the cell */
-	return 0;
+	if (index < claim->count && !claim->gone) {
+		f->skip = ldb_key_extent(id, claim->count); /* they were read with the cell */
+		return 0;
+	}
+	if (index >= claim->count && !f->value.told) {
+		f->value.told = true;
+		snprintf(f->place, sizeof(f->place), "value %" PRIu64, id);
+		rc = ldb_fsck_found(f, WCS_FOUND_LEFTOVER, "it has chunks that no cell has",
+				    LDB_FSCK_TAKEN, f->place);
+	}
+	return rc ? rc : ldb_fsck_delete(f, key);
 }
