@@ -108,10 +108,12 @@ static int cells_judge(struct ldb_fsck *f, struct wcs_slice key, const struct ld
 	struct ldb_fsck_cells *cells = f->cells;
 	struct wcs_slice row = {key.data, parts->row_end};
 	const char *name = (const char *)key.data + parts->row_end;
-	const struct wcs_family *family = ldb_fsck_family(cells->table, name);
+	const struct wcs_family *family =
+		wcs_schema_family(&cells->table->schema, name, strlen(name));
 	int rc = family ? 0 : cells_add_family(f, name);
 
-	family = ldb_fsck_family(cells->table, name);
+	if (!family)
+		family = wcs_schema_family(&cells->table->schema, name, strlen(name));
 	f->fsck->result->cells++;
 	if (!rc && wcs_slice_compare(ldb_buffer_slice(&cells->row), row) != 0) {
 		f->fsck->result->rows++;

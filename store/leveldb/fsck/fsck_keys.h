@@ -54,7 +54,7 @@ struct ldb_fsck {
 	uint64_t looked;       /* keys read */
 	uint64_t pending;      /* deleted values whose space a mount reclaims */
 	size_t table_count, table_room;
-	struct ldb_fsck_table *tables;	 /* by id */
+	struct ldb_fsck_table *tables;
 	uint32_t next_table, last_table; /* the counter, 0: none; the largest id */
 	uint32_t described;		 /* the largest one of a description */
 	uint64_t next_value, last_value; /* the same of values that cells have */
@@ -144,8 +144,6 @@ bool ldb_fsck_tables_has(struct wcs_slice key);
 uint32_t ldb_fsck_table_id(struct ldb_fsck *f, struct ldb_fsck_table *table);
 /* NULL: no description has that id. */
 struct ldb_fsck_table *ldb_fsck_find(const struct ldb_fsck *f, uint32_t id);
-/* NULL: the table has no family of that name. */
-const struct wcs_family *ldb_fsck_family(const struct ldb_fsck_table *table, const char *name);
 /* Adds a table without a description, with a name that no other has. */
 int ldb_fsck_add_table(struct ldb_fsck *f, uint32_t id);
 /* Adds a family of the type bytes and the policy "never". */

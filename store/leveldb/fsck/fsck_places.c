@@ -100,18 +100,11 @@ static void places_lost(struct ldb_fsck *f, const struct ldb_fsck_lost *lost)
 		bool has_from = starts && table->id == first, has_to = ends && table->id == last;
 
 		if (table->id >= first && table->id <= last)
-			wcs_fsck_found(f->fsck, WCS_FOUND_NOTICE, what, NULL, "table %s, %s%s%s%s",
-				       table->schema.name,
-				       !has_from && !has_to ? "all rows"
-				       : table->schema.keys
-					       ? (has_from ? "stored keys from " : "stored keys")
-				       : has_from ? "rows from "
-						  : "rows",
-				       has_from ? from : "",
-				       has_to	  ? " to "
-				       : has_from ? " on"
-						  : "",
-				       has_to ? to : "");
+			wcs_fsck_found(f->fsck, WCS_FOUND_NOTICE, what, NULL,
+				       "table %s, %s%s%s%s%s", table->schema.name,
+				       table->schema.keys ? "stored keys" : "rows",
+				       has_from ? " from " : "", has_from ? from : "",
+				       has_to ? " to " : "", has_to ? to : "");
 	}
 }
 

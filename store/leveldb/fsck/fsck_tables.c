@@ -17,31 +17,12 @@
 
 /* ---- Tables ------------------------------------------------------------------------------ */
 
-static int tables_compare(const void *id, const void *table)
-{
-	uint32_t a = *(const uint32_t *)id, b = ((const struct ldb_fsck_table *)table)->id;
-
-	return (a > b) - (a < b);
-}
-
 struct ldb_fsck_table *ldb_fsck_find(const struct ldb_fsck *f, uint32_t id)
 {
-	return f->tables
-		       ? bsearch(&id, f->tables, f->table_count, sizeof(*f->tables), tables_compare)
-		       : NULL;
-}
-
-static int tables_compare_family(const void *name, const void *family)
-{
-	return strcmp(name, ((const struct wcs_family *)family)->name);
-}
-
-const struct wcs_family *ldb_fsck_family(const struct ldb_fsck_table *table, const char *name)
-{
-	return table->schema.families
-		       ? bsearch(name, table->schema.families, table->schema.family_count,
-				 sizeof(*table->schema.families), tables_compare_family)
-		       : NULL;
+	for (size_t i = 0; i < f->table_count; i++)
+		if (f->tables[i].id == id)
+			return &f->tables[i];
+	return NULL;
 }
 
 static bool tables_has_name(const struct ldb_fsck *f, const char *name)
@@ -71,21 +52,17 @@ uint32_t ldb_fsck_table_id(struct ldb_fsck *f, struct ldb_fsck_table *table)
 	return table->to;
 }
 
-/* Inserts a table by its id; takes what is in schema. */
+/* Takes what is in schema. */
 static int tables_insert(struct ldb_fsck *f, uint32_t id, const struct wcs_table_schema *schema)
 {
-	size_t at = f->table_count;
-
 	if (f->table_count == WCS_TABLES_MAX)
 		return wcs_fault_set(f->fsck->fault, -EMFILE,
 				     "it has more than %u tables, which no store can have",
 				     WCS_TABLES_MAX);
-	if (grow(&f->tables, &f->table_room, at + 1, 64, sizeof(*f->tables)))
+	if (grow(&f->tables, &f->table_room, f->table_count + 1, 64, sizeof(*f->tables)))
 		return -ENOMEM;
-	for (; at > 0 && f->tables[at - 1].id > id; at--)
-		f->tables[at] = f->tables[at - 1];
-	f->tables[at] = (struct ldb_fsck_table){.id = id, .changed = true, .schema = *schema};
-	f->table_count++;
+	f->tables[f->table_count++] =
+		(struct ldb_fsck_table){.id = id, .changed = true, .schema = *schema};
 	if (id <= LDB_TABLE_ID_MAX && id > f->last_table)
 		f->last_table = id;
 	return 0;
@@ -156,14 +133,6 @@ static int tables_correct_policies(struct wcs_table_schema *schema, const char *
 	return 0;
 }
 
-/* A description: its table, and the record that counts, which is LevelDB's or the copy's. restored:
- * why it is the copy's; NULL: it is LevelDB's. */
-struct tables_description {
-	uint32_t id;
-	struct wcs_slice record;
-	const char *restored;
-};
-
 /* Decodes and corrects a record. *wrong: what was wrong with it; NULL: nothing. -EIO: it is
  * damaged; -EPROTO: a newer program's, the fault is filled. After an error the caller has nothing
  * to clear. */
@@ -205,41 +174,6 @@ static int tables_decode(struct ldb_fsck *f, uint32_t id, struct wcs_slice recor
 	return rc;
 }
 
-static int tables_description(struct ldb_fsck *f, const struct tables_description *one)
-{
-	struct ldb_id_key key = ldb_key_description(one->id);
-	const char *done = "put right", *wrong = NULL;
-	struct wcs_table_schema schema;
-	int rc = tables_decode(f, one->id, one->record, &schema, &wrong);
-
-	snprintf(f->place, sizeof(f->place), "table %" PRIu32, one->id);
-	if (rc == -EIO) {
-		rc = ldb_fsck_found(f, WCS_FOUND_DAMAGE, "its description is damaged",
-				    LDB_FSCK_TAKEN, f->place);
-		return rc ? rc : ldb_fsck_delete(f, (struct wcs_slice){key.data, key.len});
-	}
-	if (rc)
-		return rc;
-	if (one->restored) {
-		wrong = one->restored;
-		done = "put back from " DIRECTORY_TABLES;
-	} else if (!wrong && one->id > LDB_TABLE_ID_MAX) {
-		wrong = "its number leaves no room for more tables";
-		done = "it has another number";
-	}
-	rc = tables_insert(f, one->id, &schema);
-	if (rc) {
-		ldb_record_table_clear(&schema);
-		return rc;
-	}
-	f->fsck->result->tables++;
-	ldb_fsck_find(f, one->id)->changed = wrong != NULL;
-	if (!wrong)
-		return 0;
-	snprintf(f->place, sizeof(f->place), "table %s", schema.name);
-	return ldb_fsck_found(f, WCS_FOUND_DAMAGE, wrong, done, f->place);
-}
-
 /* ---- The copy of them -------------------------------------------------------------------- */
 
 static int tables_read_copy(struct ldb_fsck *f)
@@ -262,53 +196,68 @@ static bool tables_copy_wins(const struct ldb_fsck *f)
 	return f->files.fault_count > 0 || f->next_table < f->copy.next;
 }
 
+/* Judges a description. record: LevelDB's, copied: the copy's; NULL data: there is none. */
+static int tables_description(struct ldb_fsck *f, uint32_t id, struct wcs_slice record,
+			      struct wcs_slice copied)
+{
+	const char *done = "put right", *wrong = NULL, *other;
+	struct ldb_id_key key = ldb_key_description(id);
+	bool differs = copied.data && wcs_slice_compare(copied, record) != 0;
+	struct wcs_table_schema schema;
+	int rc = record.data ? tables_decode(f, id, record, &schema, &wrong) : -ENOENT;
+
+	if (rc == -EIO || rc == -ENOENT)
+		wrong = rc == -EIO ? "its description is damaged" : "its description is missing";
+	else if (!rc && !wrong && differs && tables_copy_wins(f))
+		wrong = "its description can be an old one, since newer ones were damaged";
+	if (wrong && differs) {
+		if (!rc)
+			ldb_record_table_clear(&schema);
+		rc = tables_decode(f, id, copied, &schema, &other);
+		done = "put back from " DIRECTORY_TABLES;
+	} else if (!rc && !wrong && id > LDB_TABLE_ID_MAX) {
+		wrong = "its number leaves no room for more tables";
+		done = "it has another number";
+	}
+	if (rc == -EIO) {
+		snprintf(f->place, sizeof(f->place), "table %" PRIu32, id);
+		rc = ldb_fsck_found(f, WCS_FOUND_DAMAGE, "its description is damaged",
+				    LDB_FSCK_TAKEN, f->place);
+		return rc ? rc : ldb_fsck_delete(f, (struct wcs_slice){key.data, key.len});
+	}
+	if (!rc && (rc = tables_insert(f, id, &schema)) != 0)
+		ldb_record_table_clear(&schema);
+	if (rc)
+		return rc;
+	f->fsck->result->tables++;
+	ldb_fsck_find(f, id)->changed = wrong != NULL;
+	snprintf(f->place, sizeof(f->place), "table %s", schema.name);
+	return wrong ? ldb_fsck_found(f, WCS_FOUND_DAMAGE, wrong, done, f->place) : 0;
+}
+
 /* Restores the tables of the copy below that id, which LevelDB does not have; without cells they
  * were removed. *copied: the copy's record of that id, if it has one. */
 static int tables_compare_copy(struct ldb_fsck *f, uint64_t id, struct wcs_slice *copied)
 {
-	struct tables_description one = {.restored = "its description is missing"};
+	struct wcs_slice record, none = {NULL, 0};
 	size_t next = f->copy_at;
+	uint32_t at;
 	int rc = 0;
 
-	while (!rc && ldb_copy_next(&f->copy, &next, &one.id, &one.record) && one.id <= id) {
+	*copied = none;
+	while (!rc && ldb_copy_next(&f->copy, &next, &at, &record) && at <= id) {
 		bool lost = tables_copy_wins(f);
 
 		f->copy_at = next;
-		if (one.id == id) {
-			*copied = one.record;
+		if (at == id) {
+			*copied = record;
 			continue;
 		}
-		rc = lost ? 0 : ldb_copy_has_cells(f->db, one.id, &lost);
+		rc = lost ? 0 : ldb_copy_has_cells(f->db, at, &lost);
 		if (!rc && lost)
-			rc = tables_description(f, &one);
+			rc = tables_description(f, at, none, record);
 	}
 	return rc;
-}
-
-static int tables_one(struct ldb_fsck *f, uint32_t id, struct wcs_slice record)
-{
-	struct tables_description one = {.id = id, .record = record};
-	struct wcs_slice copied = record;
-	struct wcs_table_schema schema;
-	int rc = tables_compare_copy(f, id, &copied);
-
-	if (rc)
-		return rc;
-	if (wcs_slice_compare(copied, record) != 0) {
-		rc = tables_decode(f, id, record, &schema, &one.restored);
-		if (rc == 0)
-			ldb_record_table_clear(&schema);
-		else if (rc == -EIO)
-			one.restored = "its description is damaged";
-		else
-			return rc;
-		if (!one.restored && tables_copy_wins(f))
-			one.restored =
-				"its description can be an old one, since newer ones were damaged";
-	}
-	if (one.restored)
-		one.record = copied;
-	return tables_description(f, &one);
 }
 
 static bool tables_is(struct wcs_slice key, const struct ldb_id_key *known)
@@ -326,10 +275,14 @@ bool ldb_fsck_tables_has(struct wcs_slice key)
 
 static int tables_entry(struct ldb_fsck *f, struct wcs_slice key, struct wcs_slice value)
 {
+	struct wcs_slice copied;
 	uint32_t id;
 
-	if (ldb_key_description_decode(key.data, key.len, &id))
-		return tables_one(f, id, value);
+	if (ldb_key_description_decode(key.data, key.len, &id)) {
+		int rc = tables_compare_copy(f, id, &copied);
+
+		return rc ? rc : tables_description(f, id, value, copied);
+	}
 	if (tables_is(key, &ldb_key_next_table) && value.len == 4)
 		f->next_table = get_be32(value.data);
 	if (tables_is(key, &ldb_key_next_value) && value.len == 8)
