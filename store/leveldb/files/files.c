@@ -68,25 +68,6 @@ static int files_progress(struct ldb_files *files, uint64_t bytes)
 	return files->progress ? files->progress(files->ctx, files->bytes, files->all) : 0;
 }
 
-/* Opens a file that exists. -1: errno. */
-static int files_open_file(const struct ldb_files *files, enum ldb_file_kind kind, uint64_t number,
-			   uint64_t *size)
-{
-	char name[LDB_FILE_NAME_MAX];
-	struct stat st;
-	int fd;
-
-	ldb_file_name(name, kind, number);
-	fd = openat(files->dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {
-		close(fd);
-		errno = EISDIR;
-		return -1;
-	}
-	*size = fd < 0 ? 0 : (uint64_t)st.st_size;
-	return fd;
-}
-
 /* ---- The files in use -------------------------------------------------------------------- */
 
 /* Lists the name. Also sets current to the newest MANIFEST, for a store whose CURRENT names none.
@@ -185,67 +166,61 @@ struct files_log {
 	uint64_t damages; /* of the log, before the end of the last batch */
 };
 
-/* Gives the changes of a record, or notes why it is a fault. */
+/* Gives the changes of a record, or notes why it is a fault. LevelDB aborts if a key has the same
+ * sequence number twice. */
 static int files_record(struct ldb_files *files, struct files_log *at, struct wcs_slice record)
 {
 	static const char number[] =
 		"a record before it has a sequence number that is too high, or was used";
 	struct ldb_damage *damage = &at->log.damage;
-	uint64_t next = at->next;
+	uint64_t sequence, count;
 
 	if (ldb_logfile_changes(record, NULL, NULL)) {
 		ldb_damage_note(damage, at->log.end, "a record before it is no change");
 		return 0;
 	}
-	if (!ldb_logfile_in_sequence(record, &next) ||
+	sequence = get_le64(record.data);
+	count = get_le32((const unsigned char *)record.data + 8);
+	if (sequence < at->next || sequence > LDB_SEQUENCE_MAX - count ||
 	    (damage->count > at->damages && at->batches > 0 &&
-	     get_le64(record.data) - at->next > at->log.end - at->end)) {
+	     sequence - at->next > at->log.end - at->end)) {
 		ldb_damage_note(damage, at->log.end, number);
 		return 0;
 	}
-	if (next - 1 > LDB_NUMBER_MAX)
-		ldb_damage_note(damage, at->log.end, number);
-	at->next = next;
+	at->next = sequence + count;
 	at->end = at->log.end;
 	at->batches++;
+	if (at->next - 1 > LDB_NUMBER_MAX)
+		ldb_damage_note(damage, at->end, number);
 	at->damages = damage->count;
 	return files->change ? ldb_logfile_changes(record, files->change, files->ctx) : 0;
-}
-
-static int files_read_log(struct ldb_files *files, struct files_log *at)
-{
-	struct ldb_logfile *log = &at->log;
-	struct wcs_slice record;
-	uint64_t before = 0;
-	int rc = 0;
-
-	while (!rc && (rc = ldb_logfile_next(log, &record)) == 1) {
-		rc = files_progress(files, log->end - before);
-		before = log->end;
-		if (!rc)
-			rc = files_record(files, at, record);
-	}
-	return rc;
 }
 
 static int files_log(struct ldb_files *files, uint64_t number)
 {
 	struct ldb_files_fault of = {.kind = LDB_FILE_LOG, .number = number};
 	struct files_log at = {.next = 1};
-	char name[LDB_FILE_NAME_MAX], what[160];
-	uint64_t size;
+	char what[160];
+	struct wcs_slice record;
+	uint64_t before = 0;
 	int fd, rc = 0;
 
 	files->count++;
-	if (!ldb_file_is_number(number))
+	if (number == 0 || number > LDB_NUMBER_MAX)
 		rc = files_add(files, &of, "LevelDB gives no log this number");
 	if (rc || number == 0)
 		return rc;
-	fd = files_open_file(files, LDB_FILE_LOG, number, &size);
+	ldb_file_name(of.name, LDB_FILE_LOG, number);
+	fd = openat(files->dir, of.name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return files_add(files, &of, "%s", strerror(errno));
 	ldb_logfile_init(&at.log, fd);
-	rc = files_read_log(files, &at);
+	while (!rc && (rc = ldb_logfile_next(&at.log, &record)) == 1) {
+		rc = files_progress(files, at.log.end - before);
+		before = at.log.end;
+		if (!rc)
+			rc = files_record(files, &at, record);
+	}
 	free(at.log.record.data);
 	close(fd);
 	if (rc)
@@ -255,8 +230,7 @@ static int files_log(struct ldb_files *files, uint64_t number)
 	ldb_damage_say(&of.damage, what, sizeof(what));
 	if (of.damage.count > 0)
 		return files_add(files, &of, "%s", what);
-	ldb_file_name(name, LDB_FILE_LOG, number);
-	return at.log.torn && files->torn ? files->torn(files, name, at.log.end, at.log.zeros_at)
+	return at.log.torn && files->torn ? files->torn(files, of.name, at.log.end, at.log.zeros_at)
 					  : 0;
 }
 
@@ -282,6 +256,24 @@ int ldb_files_logs(struct ldb_files *files)
 }
 
 /* ---- Tables ------------------------------------------------------------------------------ */
+
+/* Opens a table that exists. -1: errno. */
+static int files_open_table(const struct ldb_files *files, uint64_t number, uint64_t *size)
+{
+	char name[LDB_FILE_NAME_MAX];
+	struct stat st;
+	int fd;
+
+	ldb_file_name(name, LDB_FILE_TABLE, number);
+	fd = openat(files->dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {
+		close(fd);
+		errno = EISDIR;
+		return -1;
+	}
+	*size = fd < 0 ? 0 : (uint64_t)st.st_size;
+	return fd;
+}
 
 /* Tells that entries between the last key and this one cannot be read. */
 static int files_lose(struct ldb_files *files, struct ldb_files_fault *found,
@@ -391,7 +383,7 @@ static int files_table(struct ldb_files *files, uint64_t number)
 	const struct ldb_manifest_table *known = ldb_manifest_find(&files->manifest, number);
 	struct ldb_files_fault found = {.kind = LDB_FILE_TABLE, .number = number};
 	struct ldb_tablefile *table;
-	int fd = files_open_file(files, LDB_FILE_TABLE, number, &found.size), rc;
+	int fd = files_open_table(files, number, &found.size), rc;
 
 	files->count++;
 	found.missing = fd < 0 && errno == ENOENT;
@@ -422,7 +414,7 @@ static bool files_concerns(const struct ldb_files *files, const struct ldb_manif
 {
 	const unsigned char *smallest = table->smallest.data, *largest = table->largest.data;
 	uint64_t size = 0;
-	int fd = files_open_file(files, LDB_FILE_TABLE, table->number, &size);
+	int fd = files_open_table(files, table->number, &size);
 
 	if (fd >= 0)
 		close(fd);

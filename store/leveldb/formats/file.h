@@ -27,11 +27,6 @@ enum ldb_file_kind ldb_file_parse(const char *name, uint64_t *number);
 bool ldb_file_owns(const char *name);
 /* Does a file of that name never change once LevelDB has made it? */
 bool ldb_file_is_fixed(const char *name);
-/* Can a log or table have this number? LevelDB aborts at any other. */
-static inline bool ldb_file_is_number(uint64_t number)
-{
-	return number > 0 && number <= LDB_NUMBER_MAX;
-}
 /* The name of a MANIFEST, log or table. */
 void ldb_file_name(char name[LDB_FILE_NAME_MAX], enum ldb_file_kind kind, uint64_t number);
 

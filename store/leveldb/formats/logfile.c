@@ -289,14 +289,3 @@ int ldb_logfile_changes(struct wcs_slice batch,
 	}
 	return rc || (head && rest.len == 0) ? rc : -EIO;
 }
-
-bool ldb_logfile_in_sequence(struct wcs_slice batch, uint64_t *next)
-{
-	uint64_t sequence = get_le64(batch.data);
-	uint32_t count = get_le32((const unsigned char *)batch.data + 8);
-
-	if (sequence < *next || sequence > LDB_SEQUENCE_MAX - count)
-		return false;
-	*next = sequence + count;
-	return true;
-}

@@ -49,8 +49,5 @@ int ldb_logfile_changes(struct wcs_slice batch,
 			int (*each)(void *ctx, uint64_t tag, struct wcs_slice key,
 				    struct wcs_slice value),
 			void *ctx);
-/* Are a batch's sequence numbers at least *next, and such as LevelDB can have? Then *next becomes
- * the one behind them. LevelDB aborts if a key has the same one twice. */
-bool ldb_logfile_in_sequence(struct wcs_slice batch, uint64_t *next);
 
 #endif
