@@ -71,36 +71,20 @@ static int look_engine(void *ctx, int fd, const char *name)
 	return 0;
 }
 
-/* Refuses a directory without a marker, path: as the user gave it. 0: it is a store that has lost
- * it. */
-static int look_unmarked(const struct directory *directory, const char *path,
-			 struct wcs_fault *fault)
+/* Is the directory, which has no good marker, a store that has lost it? 1; 0: no; a negative errno.
+ */
+static int look_unmarked(int fd)
 {
 	bool engine = false;
 	struct stat st;
-	int data, rc = 0;
+	int data = openat(fd, DIRECTORY_DATA, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int rc = data < 0 && directory_is_barred(errno) ? -errno : 0;
 
-	data = openat(directory->fd, DIRECTORY_DATA,
-		      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (data >= 0) {
 		rc = directory_each(data, look_engine, &engine);
 		close(data);
-	} else if (directory_is_barred(errno)) {
-		rc = -errno;
 	}
-	if (rc != 0)
-		return directory_fail_at(fault, -rc, directory, "");
-	if (!engine)
-		return directory_refuse(fault, -ENOENT, path,
-					"not a rowfs store: it has no marker " DIRECTORY_MARKER
-					"; mkfs.rowfs makes a store");
-	if (fstatat(directory->fd, DIRECTORY_LOCK, &st, AT_SYMLINK_NOFOLLOW) != 0)
-		return directory_refuse(fault, -EIO, directory->path,
-					"has " DIRECTORY_DATA "/, but neither " DIRECTORY_LOCK
-					" nor " DIRECTORY_MARKER
-					"; if it is a store, touch its " DIRECTORY_LOCK
-					" and run fsck.rowfs -y");
-	return 0;
+	return rc ? rc : engine && fstatat(fd, DIRECTORY_LOCK, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* Is the directory a store's? 0: it has a marker, or, with damaged, it is a store although its
@@ -108,19 +92,25 @@ static int look_unmarked(const struct directory *directory, const char *path,
 static int directory_look(const struct directory *directory, const char *path, bool damaged,
 			  struct wcs_fault *fault)
 {
-	int marker = directory_find_marker(directory->fd), rc = 0;
+	int rc = directory_find_marker(directory->fd);
 
 	/* Before LOCK is made there: the directory may be another program's. */
-	if (marker < 0)
-		return directory_fail_at(fault, -marker, directory, DIRECTORY_MARKER);
-	if (marker == 0)
-		rc = look_unmarked(directory, path, fault);
-	if (rc == 0 && marker == 0 && !damaged)
-		rc = wcs_fault_set(fault, -EIO,
-				   "%s/" DIRECTORY_MARKER
-				   ": damaged or missing; fsck.rowfs rebuilds it",
-				   directory_name(directory->path));
-	return rc;
+	if (rc > 0)
+		return 0;
+	if (rc < 0)
+		return directory_fail_at(fault, -rc, directory, DIRECTORY_MARKER);
+	rc = look_unmarked(directory->fd);
+	if (rc < 0)
+		return directory_fail_at(fault, -rc, directory, "");
+	if (rc == 0)
+		return directory_refuse(fault, -ENOENT, path,
+					"not a rowfs store: it has no marker " DIRECTORY_MARKER
+					"; mkfs.rowfs makes a store");
+	return damaged ? 0
+		       : wcs_fault_set(fault, -EIO,
+				       "%s/" DIRECTORY_MARKER
+				       ": damaged or missing; fsck.rowfs rebuilds it",
+				       directory_name(directory->path));
 }
 
 /* ---- Opening and locking ----------------------------------------------------------------- */
