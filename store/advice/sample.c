@@ -108,7 +108,7 @@ static int read_sample(struct wcs_advice *advice, struct wcs_table *table,
 		advice_again(advice);
 		advice->stats.sample = true;
 		advice->stats.of = of;
-		most.bytes = first->bytes / (splits->count + 1);
+		most.bytes = first->bytes / (splits->count + 1) + 1;
 	}
 	for (size_t i = 0; rc >= 0 && splits->count > 0 && i <= splits->count; i++) {
 		range.end = i < splits->count ? advice_key_slice(&splits->keys[i])
