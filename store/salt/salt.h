@@ -30,10 +30,10 @@ int salt_scan(const struct wcs_engine *engine, const struct wcs_keys *keys,
 	      size_t range_count, const struct wcs_filter *filter, struct wcs_scan **scan);
 
 /* ---- salt_merge.c ---- */
-/* The same of keys in several buckets, whose stored ranges are given, and stay the caller's. */
-int salt_merge(const struct wcs_engine *engine, const struct wcs_keys *keys,
-	       const struct wcs_view *view, uint32_t table, const struct salt_ranges *ranges,
-	       const struct wcs_filter *filter, struct wcs_scan **scan);
+/* A filter over the engine's scan with that filter of several buckets. NULL: no memory, and `below`
+ * stays the caller's. */
+struct wcs_scan *salt_merge(const struct wcs_engine *engine, const struct wcs_keys *keys,
+			    const struct wcs_filter *filter, struct wcs_scan *below);
 
 /* ---- salt_read.c ---- */
 /* As engine_key, of a row within wcs_keys_row_max. */

@@ -474,18 +474,16 @@ static void merge_close(struct wcs_scan *base)
 static const struct scan_ops merge_ops = {merge_next,  merge_seek, merge_read,
 					  merge_enter, merge_skip, merge_close};
 
-int salt_merge(const struct wcs_engine *engine, const struct wcs_keys *keys,
-	       const struct wcs_view *view, uint32_t table, const struct salt_ranges *ranges,
-	       const struct wcs_filter *filter, struct wcs_scan **made)
+struct wcs_scan *salt_merge(const struct wcs_engine *engine, const struct wcs_keys *keys,
+			    const struct wcs_filter *filter, struct wcs_scan *below)
 {
 	size_t room = MERGE_MEMORY / keys->buckets;
 	struct merge *merge = malloc(sizeof(*merge) + keys->buckets * sizeof(*merge->buckets));
-	int rc;
 
 	if (merge == NULL)
-		return -ENOMEM;
+		return NULL;
 	memset(merge, 0, offsetof(struct merge, row));
-	merge->base.ops = &merge_ops;
+	merge->base = (struct wcs_scan){.ops = &merge_ops, .below = below};
 	merge->engine = engine;
 	merge->keys = keys;
 	merge->each = filter->each;
@@ -498,11 +496,5 @@ int salt_merge(const struct wcs_engine *engine, const struct wcs_keys *keys,
 		merge->buckets[place] = (struct merge_bucket){
 			.rows = merge->each == WCS_EACH_CELL ? MERGE_FIRST : 1,
 			.buffer.most = room < MERGE_BUFFER ? room : MERGE_BUFFER};
-	rc = engine_scan(engine, view, table, ranges->ranges, ranges->count, filter,
-			 &merge->base.below);
-	if (rc != 0)
-		merge_close(&merge->base);
-	else
-		*made = &merge->base;
-	return rc;
+	return &merge->base;
 }

@@ -51,40 +51,41 @@ static int one_enter(struct wcs_scan *base, struct wcs_slice row, const char *fa
 static const struct scan_ops one_ops = {one_next,  one_seek,	   scan_pass_read,
 					one_enter, scan_pass_skip, scan_pass_close};
 
-static int one_open(const struct wcs_engine *engine, const struct wcs_keys *keys,
-		    const struct wcs_view *view, uint32_t table, const struct salt_ranges *ranges,
-		    const struct wcs_filter *filter, struct wcs_scan **made)
+static struct wcs_scan *one_new(const struct wcs_keys *keys, unsigned int bucket,
+				struct wcs_scan *below)
 {
 	struct one_scan *scan = malloc(sizeof(*scan));
-	int rc;
 
 	if (scan == NULL)
-		return -ENOMEM;
+		return NULL;
 	*scan = (struct one_scan){
-		.base = {.ops = &one_ops}, .keys = keys, .bucket = (unsigned int)ranges->bucket};
-	rc = engine_scan(engine, view, table, ranges->ranges, ranges->count, filter,
-			 &scan->base.below);
-	if (rc != 0)
-		free(scan);
-	else
-		*made = &scan->base;
-	return rc;
+		.base = {.ops = &one_ops, .below = below}, .keys = keys, .bucket = bucket};
+	return &scan->base;
 }
 
 int salt_scan(const struct wcs_engine *engine, const struct wcs_keys *keys,
 	      const struct wcs_view *view, uint32_t table, const struct wcs_range *ranges,
-	      size_t range_count, const struct wcs_filter *filter, struct wcs_scan **scan)
+	      size_t range_count, const struct wcs_filter *filter, struct wcs_scan **made)
 {
 	struct salt_ranges stored;
+	struct wcs_scan *below, *scan;
 	int rc;
 
 	if (!wcs_keys_salted(keys))
-		return engine_scan(engine, view, table, ranges, range_count, filter, scan);
+		return engine_scan(engine, view, table, ranges, range_count, filter, made);
 	rc = salt_ranges_init(&stored, keys, ranges, range_count);
 	if (rc != 0)
 		return rc;
-	rc = stored.bucket >= 0 ? one_open(engine, keys, view, table, &stored, filter, scan)
-				: salt_merge(engine, keys, view, table, &stored, filter, scan);
+	rc = engine_scan(engine, view, table, stored.ranges, stored.count, filter, &below);
 	free(stored.ranges);
-	return rc;
+	if (rc != 0)
+		return rc;
+	scan = stored.bucket >= 0 ? one_new(keys, (unsigned int)stored.bucket, below)
+				  : salt_merge(engine, keys, filter, below);
+	if (scan == NULL) {
+		below->ops->close(below);
+		return -ENOMEM;
+	}
+	*made = scan;
+	return 0;
 }
