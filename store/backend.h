@@ -275,6 +275,7 @@ struct wcs_engine {
 /* The engine of that name, NULL: there is none; of name NULL: the one that new stores get, and a
  * store whose marker is lost. */
 const struct wcs_backend *wcs_backend_find(const char *name);
+extern const struct wcs_backend wcs_backend_leveldb; /* store/leveldb/ */
 
 /* wcs_store_open with a given engine and no directory, marker or lock around it: for an engine
  * that has none of its own, such as the one in tests/. path goes to the engine as it is. */

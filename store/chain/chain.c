@@ -9,7 +9,7 @@
 
 /* ---- Views ------------------------------------------------------------------------------- */
 
-void chain_view_free(struct chain_view *view)
+static void chain_view_free(struct chain_view *view)
 {
 	if (view == NULL || atomic_fetch_sub(&view->holders, 1) != 1)
 		return;

@@ -30,7 +30,6 @@ struct wcs_chain {
 /* A copy of the step with its slices; its expression is not compiled. NULL: no memory. */
 struct chain_view *chain_view_new(const struct wcs_step *step);
 struct chain_view *chain_view_hold(struct chain_view *view);
-void chain_view_free(struct chain_view *view);
 
 static inline bool chain_view_is_limit(const struct chain_view *view)
 {

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#include "store/leveldb/leveldb.h"
-
 static const struct wcs_backend *const backends[] = {&wcs_backend_leveldb};
 
 const struct wcs_backend *wcs_backend_find(const char *name)

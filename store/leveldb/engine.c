@@ -30,45 +30,6 @@
 #define ENGINE_SHARE	    256 /* one part of the medium in so many is the most for either */
 #define ENGINE_BLOOM_BITS   10
 
-static const struct wcs_local engine_local = {
-	.create = ldb_engine_create,
-	.owns = ldb_file_owns,
-	.fixed = ldb_file_is_fixed,
-	.check_unused = ldb_fsck_unused,
-	.check = ldb_fsck_store,
-	.sync = ldb_sync_logs,
-	.failed = ldb_db_failed,
-	.gone = ldb_db_is_gone,
-	.stats = ldb_stats_get,
-	.text = ldb_stats_text,
-	.collect = ldb_collect_slice,
-	.busy = ldb_commit_busy,
-	.shrink = ldb_space_full,
-	.note_put = ldb_note_put,
-	.note_get = ldb_note_get,
-};
-
-const struct wcs_backend wcs_backend_leveldb = {
-	.name = "leveldb",
-	.can = {.filter = true, .reverse = true},
-	.open = ldb_engine_open,
-	.close = ldb_engine_close,
-	.tables_load = ldb_admin_load,
-	.table_put = ldb_admin_put,
-	.scan_open = ldb_scan_open,
-	.rows_open = ldb_rows_open,
-	.rows_find = ldb_rows_find,
-	.rows_read = ldb_rows_read,
-	.rows_purge = ldb_rows_purge,
-	.rows_apply = ldb_rows_apply,
-	.rows_close = ldb_rows_close,
-	.cell_open = ldb_read_open,
-	.key_get = ldb_read_key,
-	.splits = ldb_splits,
-	.drop = ldb_drop_rows,
-	.local = &engine_local,
-};
-
 static int engine_path(const char *path, char **data, struct wcs_fault *fault)
 {
 	if (asprintf(data, "%s/data", path) >= 0)
@@ -215,7 +176,7 @@ fail:
 }
 
 /* Writes the counters. A store without them is damaged, not new. */
-int ldb_engine_create(const char *path, struct wcs_fault *fault)
+static int engine_create(const char *path, struct wcs_fault *fault)
 {
 	leveldb_writebatch_t *batch = leveldb_writebatch_create();
 	unsigned char one[8];
@@ -274,8 +235,8 @@ static int engine_start(struct ldb *db)
 	return rc;
 }
 
-int ldb_engine_open(const char *path, const struct wcs_options *options, void **engine,
-		    struct wcs_fault *fault)
+static int engine_open(const char *path, const struct wcs_options *options, void **engine,
+		       struct wcs_fault *fault)
 {
 	struct ldb *db = NULL;
 	char *data = NULL;
@@ -316,7 +277,7 @@ out:
 	return rc;
 }
 
-void ldb_engine_close(void *engine)
+static void engine_close(void *engine)
 {
 	struct ldb *db = engine;
 
@@ -326,3 +287,42 @@ void ldb_engine_close(void *engine)
 	ldb_space_save(db, true);
 	ldb_engine_close_raw(db);
 }
+
+static const struct wcs_local engine_local = {
+	.create = engine_create,
+	.owns = ldb_file_owns,
+	.fixed = ldb_file_is_fixed,
+	.check_unused = ldb_fsck_unused,
+	.check = ldb_fsck_store,
+	.sync = ldb_sync_logs,
+	.failed = ldb_db_failed,
+	.gone = ldb_db_is_gone,
+	.stats = ldb_stats_get,
+	.text = ldb_stats_text,
+	.collect = ldb_collect_slice,
+	.busy = ldb_commit_busy,
+	.shrink = ldb_space_full,
+	.note_put = ldb_note_put,
+	.note_get = ldb_note_get,
+};
+
+const struct wcs_backend wcs_backend_leveldb = {
+	.name = "leveldb",
+	.can = {.filter = true, .reverse = true},
+	.open = engine_open,
+	.close = engine_close,
+	.tables_load = ldb_admin_load,
+	.table_put = ldb_admin_put,
+	.scan_open = ldb_scan_open,
+	.rows_open = ldb_rows_open,
+	.rows_find = ldb_rows_find,
+	.rows_read = ldb_rows_read,
+	.rows_purge = ldb_rows_purge,
+	.rows_apply = ldb_rows_apply,
+	.rows_close = ldb_rows_close,
+	.cell_open = ldb_read_open,
+	.key_get = ldb_read_key,
+	.splits = ldb_splits,
+	.drop = ldb_drop_rows,
+	.local = &engine_local,
+};

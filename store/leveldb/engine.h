@@ -18,7 +18,6 @@
 #include "store/backend.h"
 #include "store/leveldb/encoding/place.h"
 #include "store/leveldb/encoding/record.h"
-#include "store/leveldb/leveldb.h"
 #include "store/policy/view.h"
 
 /* Row locks. A build for ThreadSanitizer has fewer: it detects deadlocks among up to 64 locks that
@@ -122,10 +121,6 @@ static inline void ldb_count(_Atomic uint64_t *counter, uint64_t more)
 }
 
 /* ---- engine.c: opening and closing ---- */
-int ldb_engine_create(const char *path, struct wcs_fault *fault);
-int ldb_engine_open(const char *path, const struct wcs_options *options, void **db,
-		    struct wcs_fault *fault);
-void ldb_engine_close(void *db);
 /* Opens LevelDB alone in the directory data, after ldb_files_check, which cuts a torn log: starts
  * no thread and reads no key. options may be NULL if the caller only writes batches. */
 int ldb_engine_open_raw(const char *data, bool create, const struct wcs_options *options,

@@ -5,7 +5,6 @@
  */
 #include "store/backend.h"
 #include "store/chain/chain.h"
-#include "store/leveldb/leveldb.h"
 #include "store/table/table.h"
 #include "tests/unit/suite.h"
 
