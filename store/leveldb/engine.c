@@ -111,6 +111,7 @@ void ldb_engine_close_raw(struct ldb *db)
 	pthread_mutex_destroy(&db->erase_lock);
 	pthread_mutex_destroy(&db->ids_lock);
 	pthread_mutex_destroy(&db->admin_lock);
+	ldb_reclaim_stop(db);
 	ldb_space_stop(db);
 	pthread_mutex_destroy(&db->manual_lock);
 	pthread_cond_destroy(&db->unbounded);
@@ -224,12 +225,12 @@ static int engine_start(struct ldb *db)
 		ldb_manual_flush(db);
 	rc = ldb_space_start(db);
 	if (!rc)
+		rc = ldb_reclaim_start(db);
+	if (!rc)
 		rc = ldb_compact_start(db);
 	if (rc)
 		return rc;
 	rc = ldb_drop_resume(db);
-	if (!rc)
-		rc = ldb_reclaim_start(db);
 	if (rc)
 		ldb_compact_stop(db);
 	return rc;
@@ -281,8 +282,6 @@ static void engine_close(void *engine)
 {
 	struct ldb *db = engine;
 
-	ldb_compact_cancel(db);
-	ldb_reclaim_stop(db);
 	ldb_compact_stop(db);
 	ldb_space_save(db, true);
 	ldb_engine_close_raw(db);

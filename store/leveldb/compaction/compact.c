@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The thread that compacts the ranges that callers pushed and, between their slices, the table with
- * the largest share of dead bytes (space.c).
+ * the largest share of dead bytes (space.c). It also deletes extents (reclaim.c).
  *
  * LevelDB keeps a deleted key until a compaction meets it, and steps over each of them when it
  * seeks: a million take a good part of a second. A caller that deletes many keys in a row therefore
@@ -105,34 +105,14 @@ static bool compact_may(struct ldb *db)
 	return !ldb_db_failed(db) && !db->space->stop;
 }
 
-/* Sleeps for ms (0: for ever), or until the store is closed or, with until_woken, there is work.
- * True: the time is over. The caller holds the lock. */
-static bool compact_sleep(struct ldb_space *space, long ms, bool until_woken)
-{
-	const struct timespec until = clock_deadline(ms * (CLOCK_SECOND / 1000));
-	int rc = 0;
-
-	while (rc == 0 && !space->stop &&
-	       !(until_woken && (space->finished < space->pushed || space->woken)))
-		rc = ms > 0 ? pthread_cond_timedwait(&space->wake, &space->lock, &until)
-			    : pthread_cond_wait(&space->wake, &space->lock);
-	return rc == ETIMEDOUT;
-}
-
 /* Compacts a slice of the range, whose start moves to the slice's end. False: it could not. */
 static bool compact_slice(struct ldb *db, struct ldb_range *range)
 {
-	struct ldb_space *space = db->space;
 	struct ldb_range slice = *range;
 	uint64_t most, before, after;
 	bool done = false;
 
-	/* LevelDB may catch up, for a limited time, because its writers may never pause. */
-	for (int i = 0; i < COMPACT_PAUSES && !space->stop && ldb_commit_busy(db); i++) {
-		pthread_mutex_lock(&space->lock);
-		compact_sleep(space, COMPACT_PAUSE_MS, false);
-		pthread_mutex_unlock(&space->lock);
-	}
+	ldb_space_yield(db);
 	most = compact_most(db);
 	slice.to = compact_end(db, range, most);
 	before = ldb_space_size(db, &slice);
@@ -150,11 +130,12 @@ static bool compact_slice(struct ldb *db, struct ldb_range *range)
 
 /* ---- The thread -------------------------------------------------------------------------- */
 
-/* Compacts the ranges that were pushed, as far as it can. */
+/* Deletes extents, and compacts the ranges that were pushed, as far as it can. */
 static void compact_pushed(struct ldb *db)
 {
 	struct ldb_space *space = db->space;
 
+	ldb_reclaim_run(db);
 	pthread_mutex_lock(&space->lock);
 	while (space->finished < space->pushed) {
 		struct ldb_range range = space->ranges[(space->finished + 1) % LDB_SPACE_RANGES];
@@ -222,9 +203,9 @@ static void *compact_main(void *arg)
 		pthread_mutex_lock(&space->lock);
 		space->full = space->full && !full;
 		if (!quiet)
-			space->looks -= compact_sleep(space, COMPACT_LOOK_MS, true);
+			space->looks -= ldb_space_sleep(space, COMPACT_LOOK_MS, true);
 		else
-			compact_sleep(space, left || done < 0 ? COMPACT_REST_MS : 0, true);
+			ldb_space_sleep(space, left || done < 0 ? COMPACT_REST_MS : 0, true);
 		space->woken = false;
 		pthread_mutex_unlock(&space->lock);
 	}
@@ -236,7 +217,7 @@ int ldb_compact_start(struct ldb *db)
 	return pthread_create(&db->compact_thread, NULL, compact_main, db) == 0 ? 0 : -ENOMEM;
 }
 
-void ldb_compact_cancel(struct ldb *db)
+void ldb_compact_stop(struct ldb *db)
 {
 	struct ldb_space *space = db->space;
 
@@ -245,10 +226,5 @@ void ldb_compact_cancel(struct ldb *db)
 	pthread_cond_signal(&space->wake);
 	pthread_cond_broadcast(&space->done);
 	pthread_mutex_unlock(&space->lock);
-}
-
-void ldb_compact_stop(struct ldb *db)
-{
-	ldb_compact_cancel(db);
 	pthread_join(db->compact_thread, NULL);
 }

@@ -4,7 +4,7 @@
  *
  * LevelDB keeps a deleted key as a tombstone until a compaction meets it. Callers add the bytes
  * that they delete to the counts of space.c, and push ranges that readers would be slow in; the
- * thread of compact.c compacts both. The thread of reclaim.c deletes extents.
+ * thread of compact.c compacts both, and deletes extents (reclaim.c).
  */
 #ifndef WCS_LEVELDB_COMPACTION_H
 #define WCS_LEVELDB_COMPACTION_H
@@ -15,7 +15,7 @@
 #include "store/leveldb/encoding/place.h"
 #include "store/leveldb/engine.h"
 
-/* ---- reclaim.c: readers of extents, and the thread that deletes extents ---- */
+/* ---- reclaim.c: readers of extents, and the deletion of extents ---- */
 /* A reader that may look up cells with extents. All garbage of after it entered stays. */
 struct ldb_ticket {
 	unsigned int round; /* 0 or 1 */
@@ -27,7 +27,9 @@ struct ldb_hold {
 	struct ldb_hold *next;
 };
 int ldb_reclaim_start(struct ldb *db);
-void ldb_reclaim_stop(struct ldb *db);
+void ldb_reclaim_stop(struct ldb *db); /* frees */
+/* Deletes garbage, for the thread of compact.c, until readers need the rest. */
+void ldb_reclaim_run(struct ldb *db);
 /* Tells the thread that a garbage record was committed. */
 void ldb_reclaim_wake(struct ldb *db);
 /* Enter before a cell is looked up, leave after its extents were last read. A ticket keeps all
@@ -91,6 +93,16 @@ uint64_t ldb_space_size(struct ldb *db, const struct ldb_range *range);
  * thread finds it later, by its dead bytes, or a writer by steps across its tombstones. */
 uint64_t ldb_space_push(struct ldb *db, const struct ldb_range *range, unsigned int most,
 			bool waits);
+/* Wakes the thread. */
+void ldb_space_wake(struct ldb *db);
+/* Sleeps for ms (0: for ever), or until the store is closed or, with until_woken, there is work.
+ * True: the time is over. The caller holds the lock. */
+bool ldb_space_sleep(struct ldb_space *space, long ms, bool until_woken);
+/* Sleeps a moment, or until the store is closed. */
+void ldb_space_rest(struct ldb *db);
+/* Lets LevelDB catch up, for a limited time, because its writers may never pause. False: the store
+ * is being closed. */
+bool ldb_space_yield(struct ldb *db);
 /* Returns once that range and all before it were compacted or given up. */
 void ldb_space_wait(struct ldb *db, uint64_t number);
 /* Lets the thread compact everything with dead bytes and remove the tables that readers kept; every
@@ -109,8 +121,7 @@ void ldb_space_freed(struct ldb *db, const struct ldb_range *range, uint64_t byt
 
 /* ---- compact.c: the thread that compacts ---- */
 int ldb_compact_start(struct ldb *db);
-/* Stops the thread; ldb_space_push and ldb_space_wait return at once from now on. */
-void ldb_compact_cancel(struct ldb *db);
+/* Ends the thread; ldb_space_push and ldb_space_wait return at once from now on. */
 void ldb_compact_stop(struct ldb *db);
 
 /* ---- manual.c: requested compactions ---- */

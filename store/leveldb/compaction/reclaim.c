@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The thread that deletes extents which no cell refers to, and the readers that it waits for.
+ * Deletes the extents which no cell refers to, once no reader needs them.
  *
  * A mutation leaves the extents of replaced and deleted cells, and writes a garbage record. A
  * reader takes a ticket of the present round before it looks a cell up. The thread collects records
  * and begins the other round: its readers look cells up after the garbage was committed and cannot
- * find these extents; the thread waits for those of the round before. A scan keeps its ticket; an
- * open value exchanges it for a hold on its own extents, so behind the barrier every value that can
- * still be read is held. The thread skips held extents until their release wakes it. Hence an open
- * value stays readable whatever is deleted, keeps no other's space, and no reader waits.
+ * find these extents. Once those of the round before have left, the extents are deleted. A scan
+ * keeps its ticket; an open value exchanges it for a hold on its own extents, so then every value
+ * that can still be read is held. The thread skips held extents until their release wakes it. Hence
+ * an open value stays readable whatever is deleted, keeps no other's space, and no reader waits.
  *
  * The logs are synced before extents are deleted: otherwise a power cut could keep that delete and
  * lose the mutation that made them garbage. A record goes in one batch with all of its extents: of
@@ -16,7 +16,7 @@
  * and keep the second. An intent belongs to a mutation under way, or, if it is older than this
  * session, is garbage.
  *
- * After an error the thread retries at the next wake. Only a failed write (db->failed) ends it.
+ * After an error the next wake tries again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,29 +24,28 @@
 #include "store/leveldb/compaction/compaction.h"
 
 enum {
-	RECLAIM_HOLDS = 64,	/* buckets of held values */
-	RECLAIM_ROUND = 1024,	/* records per barrier */
-	RECLAIM_DELETES = 1000, /* per batch, and those of the last record */
-	RECLAIM_PAUSE_MS = 50, /* from the wake to the work, so that one sync serves many records */
-};
-
-struct ldb_reclaim {
-	pthread_mutex_t lock;
-	pthread_cond_t wake; /* the thread: work, a reader left, stop */
-	/* under lock */
-	unsigned int round;		       /* of tickets; 0 or 1 */
-	size_t readers[2];		       /* with a ticket of each round */
-	struct ldb_hold *holds[RECLAIM_HOLDS]; /* by id; one for each open value */
-	bool wanted;
-	atomic_bool stop;
-	/* the thread's own, but for warned */
-	pthread_t thread;
-	atomic_bool warned; /* of a bad record, once */
+	RECLAIM_HOLDS = 64,   /* buckets of held values */
+	RECLAIM_ROUND = 1024, /* records */
 };
 
 struct reclaim_item {
 	uint64_t id;
 	uint32_t extents;
+};
+
+struct ldb_reclaim {
+	pthread_mutex_t lock;
+	/* under lock */
+	unsigned int round;		       /* of tickets; 0 or 1 */
+	size_t readers[2];		       /* with a ticket of each round */
+	struct ldb_hold *holds[RECLAIM_HOLDS]; /* by id; one for each open value */
+	bool wanted;			       /* there may be records that were not collected */
+	/* the thread's own, but for warned */
+	struct reclaim_item items[RECLAIM_ROUND]; /* for which it began the present round */
+	size_t count;
+	bool passes; /* it goes through the records, and is at `from` */
+	uint64_t from;
+	atomic_bool warned; /* of a bad record, once */
 };
 
 /* ---- Readers ----------------------------------------------------------------------------- */
@@ -60,34 +59,31 @@ void ldb_reclaim_enter(struct ldb *db, struct ldb_ticket *ticket)
 }
 
 /* The caller holds the lock. */
-static void reclaim_drop_ticket(struct ldb_reclaim *reclaim, const struct ldb_ticket *ticket)
+static void reclaim_drop_ticket(struct ldb *db, const struct ldb_ticket *ticket)
 {
-	if (--reclaim->readers[ticket->round] == 0 && ticket->round != reclaim->round)
-		pthread_cond_signal(&reclaim->wake);
+	if (--db->reclaim->readers[ticket->round] == 0 && ticket->round != db->reclaim->round)
+		ldb_space_wake(db);
 }
 
 void ldb_reclaim_leave(struct ldb *db, struct ldb_ticket *ticket)
 {
 	pthread_mutex_lock(&db->reclaim->lock);
-	reclaim_drop_ticket(db->reclaim, ticket);
+	reclaim_drop_ticket(db, ticket);
 	pthread_mutex_unlock(&db->reclaim->lock);
 }
 
 /* The caller holds the lock. */
-static void reclaim_want(struct ldb_reclaim *reclaim)
+static void reclaim_want(struct ldb *db)
 {
-	if (reclaim->wanted)
-		return;
-	reclaim->wanted = true;
-	pthread_cond_signal(&reclaim->wake);
+	if (!db->reclaim->wanted)
+		ldb_space_wake(db);
+	db->reclaim->wanted = true;
 }
 
 void ldb_reclaim_wake(struct ldb *db)
 {
-	if (!db->reclaim) /* a drop is resumed; the thread starts later, and looks */
-		return;
 	pthread_mutex_lock(&db->reclaim->lock);
-	reclaim_want(db->reclaim);
+	reclaim_want(db);
 	pthread_mutex_unlock(&db->reclaim->lock);
 }
 
@@ -99,7 +95,7 @@ void ldb_reclaim_hold(struct ldb *db, struct ldb_ticket *ticket, struct ldb_hold
 	pthread_mutex_lock(&reclaim->lock);
 	*hold = (struct ldb_hold){id, false, *bucket};
 	*bucket = hold;
-	reclaim_drop_ticket(reclaim, ticket);
+	reclaim_drop_ticket(db, ticket);
 	pthread_mutex_unlock(&reclaim->lock);
 }
 
@@ -113,49 +109,11 @@ void ldb_reclaim_release(struct ldb *db, struct ldb_hold *hold)
 		link = &(*link)->next;
 	*link = hold->next;
 	if (hold->awaited)
-		reclaim_want(reclaim);
+		reclaim_want(db);
 	pthread_mutex_unlock(&reclaim->lock);
 }
 
 /* ---- The thread -------------------------------------------------------------------------- */
-
-/* Sleeps a moment, or until the store is closed. The caller holds the lock. */
-static void reclaim_pause(struct ldb_reclaim *reclaim)
-{
-	const struct timespec until = clock_deadline(RECLAIM_PAUSE_MS * (CLOCK_SECOND / 1000));
-
-	while (!reclaim->stop &&
-	       pthread_cond_timedwait(&reclaim->wake, &reclaim->lock, &until) != ETIMEDOUT)
-		;
-}
-
-/* Waits for the readers that entered before now. Then it removes the held items; the last release
- * of each wakes the thread. False: the store is being closed. */
-static bool reclaim_barrier(struct ldb_reclaim *reclaim, struct reclaim_item *items, size_t *count)
-{
-	unsigned int before;
-	size_t kept = 0;
-
-	pthread_mutex_lock(&reclaim->lock);
-	before = reclaim->round;
-	reclaim->round = !before; /* no reader is left of it: an earlier call waited for them */
-	while (!reclaim->stop && reclaim->readers[before] > 0)
-		pthread_cond_wait(&reclaim->wake, &reclaim->lock);
-	for (size_t i = 0; i < *count; i++) {
-		struct ldb_hold *hold = reclaim->holds[items[i].id % RECLAIM_HOLDS];
-		bool held = false;
-
-		for (; hold; hold = hold->next) {
-			if (hold->id == items[i].id)
-				held = hold->awaited = true;
-		}
-		if (!held)
-			items[kept++] = items[i];
-	}
-	*count = kept;
-	pthread_mutex_unlock(&reclaim->lock);
-	return !reclaim->stop;
-}
 
 /* Reads up to max garbage records from *from on, which moves behind them, into items (NULL: only
  * counts). A damaged record keeps its extents and stops no other. */
@@ -214,84 +172,102 @@ static void reclaim_dead(struct ldb *db, const struct reclaim_item *item)
 	ldb_space_dead_key(db, record.data, record.len, LDB_GARBAGE_LEN);
 }
 
-/* Deletes the items, in batches, between which LevelDB catches up. 1: the store is being closed. */
-static int reclaim_delete(struct ldb *db, const struct reclaim_item *items, size_t count)
+/* Deletes the items, each in a batch of its own. */
+static int reclaim_delete(struct ldb *db)
 {
+	const struct ldb_reclaim *reclaim = db->reclaim;
 	leveldb_writebatch_t *batch = leveldb_writebatch_create();
-	size_t deletes = 0, done = 0;
-	int rc = 0;
+	int rc = reclaim->count > 0 ? ldb_sync_logs(db) : 0;
 
-	for (size_t i = 0; i < count && !rc; i++) {
-		for (uint32_t extent = 0; extent < items[i].extents; extent++)
-			ldb_db_batch_delete(batch, ldb_key_extent(items[i].id, extent));
-		ldb_db_batch_delete(batch, ldb_key_garbage(items[i].id));
-		deletes += items[i].extents + 1;
-		if (deletes < RECLAIM_DELETES && i + 1 < count)
-			continue;
-		while (!db->reclaim->stop && ldb_commit_busy(db)) {
-			pthread_mutex_lock(&db->reclaim->lock);
-			reclaim_pause(db->reclaim);
-			pthread_mutex_unlock(&db->reclaim->lock);
-		}
-		rc = db->reclaim->stop ? 1 : ldb_commit(db, batch, false);
+	for (size_t i = 0; i < reclaim->count && !rc && ldb_space_yield(db); i++) {
+		const struct reclaim_item *item = &reclaim->items[i];
+
+		for (uint32_t extent = 0; extent < item->extents; extent++)
+			ldb_db_batch_delete(batch, ldb_key_extent(item->id, extent));
+		ldb_db_batch_delete(batch, ldb_key_garbage(item->id));
+		rc = ldb_commit(db, batch, false);
 		leveldb_writebatch_clear(batch);
-		for (deletes = 0; !rc && done <= i; done++)
-			reclaim_dead(db, &items[done]);
+		if (!rc) {
+			reclaim_dead(db, item);
+			ldb_count(&db->counters.values_reclaimed, 1);
+		}
 	}
 	leveldb_writebatch_destroy(batch);
 	return rc;
 }
 
-/* Deletes all garbage. 1: the store is being closed. */
-static int reclaim_pass(struct ldb *db, struct reclaim_item *items)
+/* Takes the held ones from the items; the last release of each wakes the thread. False: there are
+ * readers of the round before. */
+static bool reclaim_unread(struct ldb_reclaim *reclaim)
 {
-	uint64_t from = 0, found, extents;
-	size_t count;
+	size_t count = reclaim->count;
+	bool unread;
+
+	pthread_mutex_lock(&reclaim->lock);
+	unread = reclaim->readers[!reclaim->round] == 0;
+	if (unread)
+		reclaim->count = 0;
+	for (size_t i = 0; i < count && unread; i++) {
+		struct reclaim_item item = reclaim->items[i];
+		struct ldb_hold *hold = reclaim->holds[item.id % RECLAIM_HOLDS];
+		bool held = false;
+
+		for (; hold; hold = hold->next)
+			if (hold->id == item.id)
+				held = hold->awaited = true;
+		if (!held)
+			reclaim->items[reclaim->count++] = item;
+	}
+	pthread_mutex_unlock(&reclaim->lock);
+	return unread;
+}
+
+/* Collects the next items, and begins a round. 0: there is no more garbage. */
+static int reclaim_next(struct ldb *db)
+{
+	struct ldb_reclaim *reclaim = db->reclaim;
+	uint64_t found = 0, extents;
 	int rc;
 
-	do {
-		rc = reclaim_collect(db, &from, RECLAIM_ROUND, items, &found, &extents);
-		if (rc || found == 0)
-			return rc;
-		count = (size_t)found;
-		if (!reclaim_barrier(db->reclaim, items, &count))
-			return 1;
-		if (count > 0)
-			rc = ldb_sync_logs(db);
-		if (!rc)
-			rc = reclaim_delete(db, items, count);
-		if (!rc)
-			ldb_count(&db->counters.values_reclaimed, count);
-	} while (!rc);
-	return rc;
-}
-
-static void *reclaim_main(void *arg)
-{
-	struct ldb *db = arg;
-	struct ldb_reclaim *reclaim = db->reclaim;
-	struct reclaim_item items[RECLAIM_ROUND];
-
-	while (!reclaim->stop) {
+	reclaim->count = 0;
+	if (!reclaim->passes) {
 		pthread_mutex_lock(&reclaim->lock);
-		while (!reclaim->stop && (!reclaim->wanted || ldb_db_failed(db)))
-			pthread_cond_wait(&reclaim->wake, &reclaim->lock);
-		reclaim_pause(reclaim);
+		reclaim->passes = reclaim->wanted;
 		reclaim->wanted = false;
 		pthread_mutex_unlock(&reclaim->lock);
-		if (!reclaim->stop && reclaim_pass(db, items) < 0)
-			ldb_db_log(db, WCS_LOG_WARNING,
-				   "space of deleted values is not reclaimed for now");
+		if (!reclaim->passes)
+			return 0;
+		ldb_space_rest(db); /* one sync then serves many records */
+		reclaim->from = 0;
 	}
-	return NULL;
+	rc = reclaim_collect(db, &reclaim->from, RECLAIM_ROUND, reclaim->items, &found, &extents);
+	reclaim->passes = !rc && found > 0;
+	if (!reclaim->passes)
+		return rc ? rc : 1; /* more may have come */
+	pthread_mutex_lock(&reclaim->lock);
+	reclaim->count = (size_t)found;
+	reclaim->round = !reclaim->round;
+	pthread_mutex_unlock(&reclaim->lock);
+	return 1;
 }
 
-static void reclaim_free(struct ldb *db)
+void ldb_reclaim_run(struct ldb *db)
 {
-	pthread_cond_destroy(&db->reclaim->wake);
-	pthread_mutex_destroy(&db->reclaim->lock);
-	free(db->reclaim);
-	db->reclaim = NULL;
+	int rc = 1;
+
+	while (rc > 0 && !db->space->stop && !ldb_db_failed(db) && reclaim_unread(db->reclaim)) {
+		rc = reclaim_delete(db);
+		if (!rc)
+			rc = reclaim_next(db);
+	}
+	if (rc >= 0)
+		return;
+	db->reclaim->passes = false;
+	pthread_mutex_lock(&db->reclaim->lock);
+	db->reclaim->count = 0;
+	db->reclaim->wanted = false;
+	pthread_mutex_unlock(&db->reclaim->lock);
+	ldb_db_log(db, WCS_LOG_WARNING, "space of deleted values is not reclaimed for now");
 }
 
 int ldb_reclaim_start(struct ldb *db)
@@ -302,22 +278,13 @@ int ldb_reclaim_start(struct ldb *db)
 		return -ENOMEM;
 	reclaim->wanted = true; /* garbage of the last session */
 	pthread_mutex_init(&reclaim->lock, NULL);
-	clock_cond_init(&reclaim->wake);
 	db->reclaim = reclaim;
-	if (pthread_create(&reclaim->thread, NULL, reclaim_main, db) == 0)
-		return 0;
-	reclaim_free(db);
-	return -ENOMEM;
+	return 0;
 }
 
 void ldb_reclaim_stop(struct ldb *db)
 {
-	struct ldb_reclaim *reclaim = db->reclaim;
-
-	pthread_mutex_lock(&reclaim->lock);
-	reclaim->stop = true;
-	pthread_cond_signal(&reclaim->wake);
-	pthread_mutex_unlock(&reclaim->lock);
-	pthread_join(reclaim->thread, NULL);
-	reclaim_free(db);
+	if (db->reclaim)
+		pthread_mutex_destroy(&db->reclaim->lock);
+	free(db->reclaim);
 }

@@ -28,6 +28,8 @@ enum {
 	SPACE_EXTENT_KNOWN = 100, /* extents from which on their mean size is used */
 	SPACE_COUNT = 12,	  /* bytes of a count in the note */
 	SPACE_FULL_S = 5,	  /* from one compaction of all dead bytes to the next, at least */
+	SPACE_REST_MS = 50,
+	SPACE_RESTS = 40, /* at most, while LevelDB lags behind */
 };
 #define SPACE_UNSAVED (8u << 20) /* dead bytes that a kill may forget */
 /* In place of a table's id: all keys that are not of cells, and all keys. */
@@ -266,6 +268,42 @@ void ldb_space_compactions(struct ldb *db, uint64_t *finished, uint64_t *pending
 	*finished = space->finished + space->compacted;
 	*pending = space->pushed - space->finished + (space->taken != NULL);
 	pthread_mutex_unlock(&space->lock);
+}
+
+/* ---- The thread's sleep ------------------------------------------------------------------ */
+
+void ldb_space_wake(struct ldb *db)
+{
+	pthread_mutex_lock(&db->space->lock);
+	db->space->woken = true;
+	pthread_cond_signal(&db->space->wake);
+	pthread_mutex_unlock(&db->space->lock);
+}
+
+bool ldb_space_sleep(struct ldb_space *space, long ms, bool until_woken)
+{
+	const struct timespec until = clock_deadline(ms * (CLOCK_SECOND / 1000));
+	int rc = 0;
+
+	while (rc == 0 && !space->stop &&
+	       !(until_woken && (space->finished < space->pushed || space->woken)))
+		rc = ms > 0 ? pthread_cond_timedwait(&space->wake, &space->lock, &until)
+			    : pthread_cond_wait(&space->wake, &space->lock);
+	return rc == ETIMEDOUT;
+}
+
+void ldb_space_rest(struct ldb *db)
+{
+	pthread_mutex_lock(&db->space->lock);
+	ldb_space_sleep(db->space, SPACE_REST_MS, false);
+	pthread_mutex_unlock(&db->space->lock);
+}
+
+bool ldb_space_yield(struct ldb *db)
+{
+	for (int i = 0; i < SPACE_RESTS && !db->space->stop && ldb_commit_busy(db); i++)
+		ldb_space_rest(db);
+	return !db->space->stop;
 }
 
 /* ---- The note ---------------------------------------------------------------------------- */
