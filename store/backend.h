@@ -60,15 +60,11 @@ struct wcs_value {
 	struct wcs_cell_info info;
 };
 
-/* A slice of collecting: its limits, its place in a table, and counts. */
+/* A slice of collecting: its limit, its place in a table, and counts. */
 #define WCS_COLLECT_AT_MAX (48u << 10)
 struct wcs_collect {
-	size_t batch; /* cells to delete, at most */
-	size_t look;  /* cells to look at, at most, or not many more */
-	/* Deletes after which the emptied ranges are compacted: a small number costs readers less,
-	 * a large one costs less in all. */
-	size_t compact;
-	bool done; /* the table's end was reached */
+	size_t batch; /* cells to delete, at most; the engine limits those that it looks at */
+	bool done;    /* the table's end was reached */
 	/* Counted up. */
 	uint64_t looked, collected, bytes;
 	size_t len; /* of the place, the engine's own bytes; 0: the table's start */

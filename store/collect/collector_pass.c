@@ -21,9 +21,6 @@
 enum {
 	COLLECTOR_SLOW_CELLS = 1000, /* in one hold of the engine's locks, in the background */
 	COLLECTOR_FAST_CELLS = 8000,
-	COLLECTOR_SLOW_COMPACT = 50000, /* a seek crosses so many in about 6 ms */
-	COLLECTOR_FAST_COMPACT = 200000,
-	COLLECTOR_LOOKS = 20,	 /* at cells, for each that a slice may delete */
 	COLLECTOR_SLEEP = 9,	 /* times the duration of a slice, in the background */
 	COLLECTOR_BUSY_MS = 50,	 /* a rest while the engine lags behind */
 	COLLECTOR_BUSY_MAX = 40, /* such rests before a slice, at most */
@@ -126,8 +123,6 @@ static int collector_slice(struct wcs_collector *collector, struct wcs_table *ta
 		rc = wcs_policies_some(table->policies, collector_takes, &look, &policies);
 	view.policies = policies;
 	slice->batch = collector->fast ? COLLECTOR_FAST_CELLS : COLLECTOR_SLOW_CELLS;
-	slice->look = COLLECTOR_LOOKS * slice->batch;
-	slice->compact = collector->fast ? COLLECTOR_FAST_COMPACT : COLLECTOR_SLOW_COMPACT;
 	slice->done = policies == NULL || store->engine.local == NULL;
 	pthread_mutex_lock(&store->collecting);
 	if (rc == 0 && !slice->done)

@@ -17,9 +17,8 @@
 #include <string.h>
 
 enum {
-	TABLE_CHANGE_TRIES = 16,       /* scans for emptiness before a change gives up */
-	TABLE_CHANGE_CELLS = 4000,     /* hidden ones that are deleted at once */
-	TABLE_CHANGE_COMPACT = 200000, /* deletes that are compacted together */
+	TABLE_CHANGE_TRIES = 16,   /* scans for emptiness before a change gives up */
+	TABLE_CHANGE_CELLS = 4000, /* hidden ones that are deleted at once */
 };
 
 /* Does the view show no cell of the family (NULL: of any)? -ENOTEMPTY. */
@@ -67,8 +66,6 @@ static int table_collect(struct wcs_table *table, struct wcs_policies *policies)
 		rc = -EOPNOTSUPP;
 	while (rc == 0 && !slice->done) {
 		slice->batch = TABLE_CHANGE_CELLS;
-		slice->look = SIZE_MAX;
-		slice->compact = TABLE_CHANGE_COMPACT;
 		pthread_mutex_lock(&store->collecting);
 		rc = store->engine.local->collect(store->engine.db, &view, table->id, slice);
 		pthread_mutex_unlock(&store->collecting);

@@ -182,19 +182,6 @@ ENGINE_TEST(test_tables_that_readers_kept, 60)
 	expect_use(engine, MIB);
 }
 
-/* The same for rows deleted before this session. */
-ENGINE_TEST(test_deleted_before, 60)
-{
-	enum { ROWS = 1000 };
-
-	shrink_room = SHRINK_DISK;
-	set_rows(engine, ROWS);
-	delete_rows(engine, ROWS, false);
-	engine_reopen(engine);
-	shrink_room = 16 * MIB;
-	expect_use(engine, MIB);
-}
-
 /* ---- At rest ----------------------------------------------------------------------------- */
 
 /* Rows are deleted, or replaced, one by one. */

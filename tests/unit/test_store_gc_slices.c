@@ -15,12 +15,11 @@ static void gc_fill(struct suite *s, const char *policy, int64_t versions)
 }
 
 /* A slice of the pass that stands there. */
-static void gc_slice(struct suite *s, struct wcs_collect *at, size_t batch, size_t look)
+static void gc_slice(struct suite *s, struct wcs_collect *at, size_t batch)
 {
 	struct wcs_view view;
 
 	at->batch = batch;
-	at->look = look;
 	SUITE_OK(table_enter(s->table));
 	view = table_view(s->table);
 	SUITE_OK(s->store->engine.local->collect(s->store->engine.db, &view, s->table->id, at));
@@ -28,13 +27,13 @@ static void gc_slice(struct suite *s, struct wcs_collect *at, size_t batch, size
 }
 
 /* To the end of the pass. between, where it is not NULL, is called before each slice. */
-static void gc_slices_end(struct suite *s, struct wcs_collect *at, size_t batch, size_t look,
+static void gc_slices_end(struct suite *s, struct wcs_collect *at, size_t batch,
 			  void (*between)(struct suite *s))
 {
 	for (int i = 0; i < 1000 && !at->done; i++) {
 		if (between != NULL)
 			between(s);
-		gc_slice(s, at, batch, look);
+		gc_slice(s, at, batch);
 	}
 	ck_assert(at->done);
 }
@@ -65,7 +64,7 @@ SUITE_LOOP(test_slices_go_on_in_a_column, 2, 60)
 
 	suite_open(&s, SUITE_LEVELDB);
 	gc_fill(&s, "maxversions=100", 150);
-	gc_slices_end(&s, &at, 7, 30, _i ? gc_delete_other : NULL);
+	gc_slices_end(&s, &at, 7, _i ? gc_delete_other : NULL);
 	ck_assert_uint_eq(at.collected, 50);
 	gc_slices_expect(&s, 150, 51);
 	suite_close(&s);
@@ -77,11 +76,11 @@ SUITE_LEVELDB_STORE(test_column_made_anew_between_slices, 60)
 	struct wcs_collect at = {0};
 
 	gc_fill(s, "maxversions=2", 10);
-	gc_slice(s, &at, 2, 100);
+	gc_slice(s, &at, 2);
 	ck_assert_uint_eq(at.collected, 2);
 	suite_delete_row(s->table, "r");
 	suite_set_versions(s->table, "r", "f", 1);
-	gc_slices_end(s, &at, 2, 100, NULL);
+	gc_slices_end(s, &at, 2, NULL);
 	ck_assert_uint_eq(at.collected, 2);
 	gc_slices_expect(s, 1, 1);
 }
@@ -92,11 +91,11 @@ SUITE_LEVELDB_STORE(test_newer_cells_deleted_between_slices, 60)
 	struct wcs_collect at = {0};
 
 	gc_fill(s, "maxversions=100", 100);
-	gc_slice(s, &at, 5, 50);
+	gc_slice(s, &at, 5);
 	for (int64_t ts = 100; ts > 90; ts--)
 		suite_delete_cell(s->table, "r", "f", "q", ts);
 	suite_set(s->table, "r", "f", "q", 0, "v");
-	gc_slices_end(s, &at, 5, 50, NULL);
+	gc_slices_end(s, &at, 5, NULL);
 	ck_assert_uint_eq(at.collected, 0);
 	gc_slices_expect(s, 90, 0);
 }
@@ -107,10 +106,10 @@ SUITE_LEVELDB_STORE(test_policy_changed_between_slices, 60)
 	struct wcs_collect at = {0};
 
 	gc_fill(s, "maxversions=2", 20);
-	gc_slice(s, &at, 5, 100);
+	gc_slice(s, &at, 5);
 	ck_assert_uint_eq(at.collected, 5);
 	suite_policy(s->table, "f", "maxversions=10");
-	gc_slices_end(s, &at, 5, 100, NULL);
+	gc_slices_end(s, &at, 5, NULL);
 	ck_assert_uint_eq(at.collected, 5 + 5);
 	suite_policy(s->table, "f", "never");
 	suite_delete_cell(s->table, "r", "f", "q", 20);
@@ -124,12 +123,12 @@ SUITE_LEVELDB_STORE(test_cells_written_between_slices, 60)
 	struct wcs_collect at = {0};
 
 	gc_fill(s, "maxversions=10", 20);
-	gc_slice(s, &at, 5, 100);
+	gc_slice(s, &at, 5);
 	suite_set(s->table, "r", "f", "q", 21, "v");
 	suite_set(s->table, "r", "f", "q", 2, "w");
-	gc_slices_end(s, &at, 5, 100, NULL);
+	gc_slices_end(s, &at, 5, NULL);
 	at.done = false;
-	gc_slices_end(s, &at, 5, 100, NULL);
+	gc_slices_end(s, &at, 5, NULL);
 	ck_assert_uint_eq(at.collected, 11);
 	gc_slices_expect(s, 21, 12);
 }

@@ -26,8 +26,10 @@
 #include "store/leveldb/compaction/compaction.h"
 
 enum {
+	COLLECT_LOOKS = 20,	  /* at cells, for each that a slice may delete */
 	COLLECT_STEPS = 8,	  /* before a seek */
-	COLLECT_END_CELLS = 1000, /* are worth a compaction at the end of a table */
+	COLLECT_CELLS = 100000,	  /* are worth a compaction: a seek crosses them in some 12 ms */
+	COLLECT_END_CELLS = 1000, /* the same at the end of a table */
 	COLLECT_DENSITY = 10,	  /* of a range to compact: times the deleted bytes, at most */
 	COLLECT_RANGES = 2,	  /* that wait, at most */
 	COLLECT_ETAG = 4,	  /* bytes */
@@ -98,7 +100,8 @@ static int collect_look(struct collect *c)
 	bool inside = c->column.len > 0 && ldb_key_starts(key, len, &c->column);
 	int rc = 0;
 
-	if (c->hidden >= c->progress->batch || (!inside && c->looked >= c->progress->look))
+	if (c->hidden >= c->progress->batch ||
+	    (!inside && c->looked >= COLLECT_LOOKS * c->progress->batch))
 		return 1;
 	c->looked++;
 	if (!inside)
@@ -220,7 +223,7 @@ static void collect_push(struct collect *c, uint64_t cells)
 		all->bytes += c->dead;
 	}
 	all->range.to = ldb_place_behind(end);
-	if (all->cells < (done ? COLLECT_END_CELLS : c->progress->compact))
+	if (all->cells < (done ? COLLECT_END_CELLS : COLLECT_CELLS))
 		pushed = done;
 	else if (ldb_space_size(c->db, &all->range) / COLLECT_DENSITY <= all->bytes)
 		pushed = ldb_space_push(c->db, &all->range,
