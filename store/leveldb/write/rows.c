@@ -90,29 +90,20 @@ int ldb_rows_open(void *engine, uint32_t table, const struct wcs_edit *edits, si
 	return 0;
 }
 
-/* Asks for a compaction of the range that was erased, and forgets it. No row is locked. */
-static void rows_erased(struct ldb_rows *rows)
-{
-	const struct ldb_erased *erased = rows->erased;
-	struct ldb_range range;
-
-	if (rows->erased_keys) {
-		range = ldb_range(erased->from, erased->to);
-		ldb_space_push(rows->db, &range, LDB_SPACE_RANGES, false);
-	}
-	ldb_erased_put(rows->erased);
-	rows->erased = NULL;
-}
-
 void ldb_rows_close(struct wcs_rows *closed)
 {
 	struct ldb_rows *rows = (struct ldb_rows *)closed;
+	struct ldb_range range;
 
 	leveldb_iter_destroy(rows->iter);
 	rows_lock(rows, pthread_mutex_unlock);
 	if (rows->garbage)
 		ldb_reclaim_wake(rows->db);
-	rows_erased(rows);
+	if (rows->erased_keys) {
+		range = ldb_range(rows->erased->from, rows->erased->to);
+		ldb_space_push(rows->db, &range, LDB_SPACE_RANGES, false);
+	}
+	ldb_erase_cancel(rows);
 	if (rows->has_crossed)
 		ldb_space_push(rows->db, &rows->crossed, 1, false);
 	rows_free(rows);
