@@ -225,13 +225,14 @@ static int store_create_build(const struct store_create *create, const struct wc
 			      struct wcs_fault *fault)
 {
 	const struct wcs_backend *backend = wcs_backend_find(NULL);
-	struct directory_marker marker = {.format = DIRECTORY_FORMAT, .created = clock_now()};
+	int lock = openat(create->built.fd, DIRECTORY_LOCK, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	struct wcs_fault inner = {.text = ""};
 	struct wcs_store *store;
-	int rc;
+	int rc = lock < 0 ? directory_error(errno)
+			  : directory_mark(create->built.fd, backend->name, clock_now());
 
-	snprintf(marker.engine, sizeof(marker.engine), "%s", backend->name);
-	rc = directory_fill(create->built.fd, &marker);
+	if (lock >= 0)
+		close(lock);
 	if (rc != 0)
 		return directory_fail(fault, -rc, create->path, "cannot be written");
 	rc = backend->local->create(create->temporary, &inner);

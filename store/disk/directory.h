@@ -60,8 +60,8 @@ int directory_space(const struct directory *directory, struct wcs_space *space);
 int directory_check_data(const struct directory *directory, struct wcs_fault *fault);
 
 /* ---- directory_marker.c ---- */
-/* Makes marker and lock file in the empty directory that fd is open on. */
-int directory_fill(int fd, const struct directory_marker *marker);
+/* Makes the marker, of the newest format, in the directory that fd is open on, durably. */
+int directory_mark(int fd, const char *engine, int64_t created);
 /* Has the directory that fd is open on a marker whose first line says that it is a store's? 1; 0:
  * no; a negative errno: this process may not read it. */
 int directory_find_marker(int fd);

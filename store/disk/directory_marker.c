@@ -99,40 +99,27 @@ int directory_read_marker(const struct directory *directory, struct directory_ma
 	return 0;
 }
 
-/* Puts a marker in the place of the one there is, durably. */
-static int marker_write(int fd, const struct directory_marker *marker)
+int directory_mark(int fd, const char *engine, int64_t created)
 {
+	struct directory_marker marker = {.format = DIRECTORY_FORMAT, .created = created};
 	char text[MARKER_MAX];
 
-	marker_print(text, marker);
+	snprintf(marker.engine, sizeof(marker.engine), "%s", engine);
+	marker_print(text, &marker);
 	return directory_replace(fd, DIRECTORY_NEW, DIRECTORY_MARKER, text, strlen(text));
 }
 
-int directory_fill(int fd, const struct directory_marker *marker)
-{
-	int file = openat(fd, DIRECTORY_LOCK, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-
-	if (file < 0)
-		return directory_error(errno);
-	close(file);
-	return marker_write(fd, marker);
-}
-
-/* The format is the newest, since the lost one is not known. No program writes to the lock, which
- * is therefore as old as the store. */
+/* No program writes to the lock, which is therefore as old as the store. */
 int directory_mend_marker(const struct directory *directory, const char *engine,
 			  struct wcs_fault *fault)
 {
-	struct directory_marker marker = {.format = DIRECTORY_FORMAT};
-	struct stat st;
+	struct stat st = {.st_size = 0};
 	int rc;
 
-	snprintf(marker.engine, sizeof(marker.engine), "%s", engine);
-	if (fstatat(directory->fd, DIRECTORY_LOCK, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		marker.created = (int64_t)st.st_mtim.tv_sec * 1000000 + st.st_mtim.tv_nsec / 1000;
-	rc = marker_write(directory->fd, &marker);
-	if (rc == 0)
-		return 0;
-	return wcs_fault_set(fault, rc, "%s/" DIRECTORY_MARKER ": cannot be made: %s",
-			     directory_name(directory->path), strerror(-rc));
+	fstatat(directory->fd, DIRECTORY_LOCK, &st, AT_SYMLINK_NOFOLLOW);
+	rc = directory_mark(directory->fd, engine,
+			    (int64_t)st.st_mtim.tv_sec * 1000000 + st.st_mtim.tv_nsec / 1000);
+	return rc == 0 ? 0
+		       : wcs_fault_set(fault, rc, "%s/" DIRECTORY_MARKER ": cannot be made: %s",
+				       directory_name(directory->path), strerror(-rc));
 }
