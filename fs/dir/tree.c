@@ -153,10 +153,10 @@ static int rmdir_in_tree(struct fs *fs, struct node *dir, const struct spelled *
 	if (rc != -ENOENT)
 		return rc == 0 ? -ENOTEMPTY : rc;
 	rc = pos_memdir_path(pos, &path);
-	if (rc == 0 && !memdirs_exists(fs->memdirs, &path))
+	if (rc == 0 && !memdirs_has(fs->memdirs, &path, true))
 		rc = -ENOENT;
 	if (rc == 0 && (pos->kind == NODE_PREFIX || pos->kind == NODE_DRAFTS) &&
-	    memdirs_has_children(fs->memdirs, &path))
+	    memdirs_has(fs->memdirs, &path, false))
 		rc = -ENOTEMPTY;
 	if (rc == 0) {
 		memdirs_remove(fs->memdirs, &path);

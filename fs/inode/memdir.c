@@ -189,8 +189,7 @@ void memdirs_remove_family(struct memdirs *dirs, const struct memdir_path *table
 	pthread_rwlock_unlock(&dirs->lock);
 }
 
-/* Is a path below it, or (itself) the path? */
-static bool has_below(struct memdirs *dirs, const struct memdir_path *path, bool itself)
+bool memdirs_has(struct memdirs *dirs, const struct memdir_path *path, bool itself)
 {
 	size_t index;
 	bool found;
@@ -202,16 +201,6 @@ static bool has_below(struct memdirs *dirs, const struct memdir_path *path, bool
 	found = index < dirs->count && path_below(&dirs->paths[index], path);
 	pthread_rwlock_unlock(&dirs->lock);
 	return found;
-}
-
-bool memdirs_exists(struct memdirs *dirs, const struct memdir_path *path)
-{
-	return has_below(dirs, path, true);
-}
-
-bool memdirs_has_children(struct memdirs *dirs, const struct memdir_path *path)
-{
-	return has_below(dirs, path, false);
 }
 
 /* Decodes the component behind `path` in `found`, if that is a child of that part. */

@@ -50,9 +50,8 @@ void memdirs_remove(struct memdirs *dirs, const struct memdir_path *path);
  * rows stay. */
 void memdirs_remove_family(struct memdirs *dirs, const struct memdir_path *table,
 			   const struct memdir_path *family);
-bool memdirs_exists(struct memdirs *dirs, const struct memdir_path *path);
-/* Is a path below it? */
-bool memdirs_has_children(struct memdirs *dirs, const struct memdir_path *path);
+/* Is a path below it, or (itself) does the path exist? */
+bool memdirs_has(struct memdirs *dirs, const struct memdir_path *path, bool itself);
 
 /* Frees *child (data NULL: none yet) and makes it the first child of path of that part whose bytes
  * are greater than after (NULL: of all), which may be *child. The caller frees the last one's data.

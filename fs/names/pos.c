@@ -135,7 +135,7 @@ int pos_table_check(struct fs *fs, const char *table)
 	struct memdir_path path = {0};
 	int rc = memdir_path_add(&path, MEMDIR_TABLE, (struct wcs_slice){table, strlen(table)});
 
-	if (rc == 0 && memdirs_has_children(fs->memdirs, &path))
+	if (rc == 0 && memdirs_has(fs->memdirs, &path, false))
 		rc = -ENOTEMPTY;
 	memdir_path_clear(&path);
 	return rc;
@@ -319,7 +319,7 @@ int pos_exists(struct fs *fs, const struct pos *pos)
 
 	if (rc != -ENOENT || node_is_value(pos->kind) || pos->view)
 		return rc;
-	if (pos_memdir_path(pos, &path) == 0 && memdirs_exists(fs->memdirs, &path))
+	if (pos_memdir_path(pos, &path) == 0 && memdirs_has(fs->memdirs, &path, true))
 		rc = 0;
 	memdir_path_clear(&path);
 	return rc;

@@ -3,7 +3,15 @@
  * Counts operations in the shard of the thread: exactly by the range of the axis, and by key in a
  * summary of the most frequent keys and a sample. Rows of batches and scans are cheap. Once the
  * sample is full, only every 32nd of them, on average, goes to the summary and the sample, for 32.
+ *
+ * The summary is the Space-Saving algorithm of Metwally, Agrawal and El Abbadi ("Efficient
+ * Computation of Frequent and Top-k Elements in Data Streams", ICDT 2005). With m entries and N
+ * operations, each key with more than N/m operations has an entry, and no count is more than N/m
+ * too large. A fold uses the counts since a key has its entry, which are never too large and at
+ * most N/m too small, and adds those of the shards. An offer that stands for several rows of a
+ * batch or scan adds the error of a sample.
  */
+#include "lib/hash.h"
 #include "lib/random.h"
 #include "store/heat/heat_private.h"
 
@@ -54,6 +62,35 @@ static struct heat_shard *shard_enter(struct heat *heat, const struct wcs_table 
 	}
 }
 
+static void summary_offer(struct heat_summary *summary, uint32_t table, struct wcs_slice key,
+			  const union heat_counts *counts)
+{
+	uint64_t hash = hash_bytes(HASH_START ^ table, key.data, key.len) | 1;
+	struct heat_entry *entry;
+	size_t least = 0;
+
+	for (size_t i = 0; i < HEAT_HOT; i++) {
+		entry = &summary->entries[i];
+		if (summary->hashes[i] == hash && entry->table == table && entry->len == key.len &&
+		    memcmp(entry->key, key.data, key.len) == 0) {
+			summary->ops[i] += heat_counts_ops(counts);
+			heat_counts_add(&entry->counts, counts);
+			entry->offers++;
+			return;
+		}
+		if (summary->ops[i] < summary->ops[least])
+			least = i;
+	}
+	entry = &summary->entries[least];
+	summary->hashes[least] = hash;
+	summary->ops[least] += heat_counts_ops(counts);
+	entry->counts = *counts;
+	entry->offers = 1;
+	entry->table = table;
+	entry->len = (uint32_t)key.len;
+	memcpy(entry->key, key.data, key.len);
+}
+
 static void shard_sample(struct heat_sample *sample, uint32_t table, struct wcs_slice key)
 {
 	sample->table = table;
@@ -68,7 +105,7 @@ static void shard_offer(struct heat_shard *shard, uint32_t table, struct wcs_sli
 {
 	uint64_t ops = heat_counts_ops(counts), taken;
 
-	heat_summary_offer(&shard->summary, table, key, counts);
+	summary_offer(&shard->summary, table, key, counts);
 	shard->seen += ops;
 	for (; ops > 0 && shard->sample_count < HEAT_SAMPLES; ops--)
 		shard_sample(&shard->samples[shard->sample_count++], table, key);

@@ -113,7 +113,7 @@ int heat_rows_join(struct heat_rows *rows, unsigned char delimiter,
 		   const struct heat_spans *const *lists, size_t list_count, size_t limit,
 		   struct heat_spans *joined);
 
-/* ---- summary.c: the most frequent keys ---- */
+/* ---- count.c: the most frequent keys ---- */
 struct heat_entry {
 	union heat_counts counts; /* since the key has this entry: no more than there were */
 	uint32_t offers;
@@ -126,8 +126,6 @@ struct heat_summary {
 	uint64_t ops[HEAT_HOT];	   /* operations, at least as many as there were */
 	struct heat_entry entries[HEAT_HOT];
 };
-void heat_summary_offer(struct heat_summary *summary, uint32_t table, struct wcs_slice key,
-			const union heat_counts *counts);
 
 /* ---- axis.c: the ranges that are counted ---- */
 struct heat_part {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes, opens and closes a database; the engine's table of operations.
+ * Makes, opens and closes a database; its statistics; the engine's table of operations.
  *
  * Before the store serves, opening finishes the drops that a crash interrupted, and sets first_id,
  * by which reclaim.c recognises intents of earlier sessions.
@@ -287,6 +287,39 @@ static void engine_close(void *engine)
 	ldb_engine_close_raw(db);
 }
 
+static int engine_stats(void *engine, struct wcs_stats *stats)
+{
+	struct ldb *db = engine;
+	uint64_t extents = 0;
+	int rc;
+
+	stats->cells_written = atomic_load(&db->counters.cells_written);
+	stats->cells_deleted = atomic_load(&db->counters.cells_deleted);
+	stats->bytes_written = atomic_load(&db->counters.bytes_written);
+	stats->value_bytes_read = atomic_load(&db->counters.bytes_read);
+	stats->values_reclaimed = atomic_load(&db->counters.values_reclaimed);
+	stats->drops = atomic_load(&db->drops);
+	stats->cache_bytes = db->cache_bytes;
+	stats->memory_bytes = ldb_db_property(db, "leveldb.approximate-memory-usage");
+	ldb_space_compactions(db, &stats->compactions, &stats->compactions_pending);
+	ldb_db_levels(db, stats);
+	rc = ldb_reclaim_pending(db, WCS_STATS_PENDING_MAX, &stats->values_pending, &extents);
+	stats->bytes_pending = ldb_space_bytes(db) + ldb_space_extents(db, extents);
+	return rc;
+}
+
+static char *engine_text(void *engine)
+{
+	struct ldb *db = engine;
+	char *own = leveldb_property_value(db->db, "leveldb.stats"), *text;
+
+	if (asprintf(&text, "LevelDB %d.%d\nblock cache %zu bytes\n\n%s", leveldb_major_version(),
+		     leveldb_minor_version(), db->cache_bytes, own ? own : "") < 0)
+		text = NULL;
+	leveldb_free(own);
+	return text;
+}
+
 static const struct wcs_local engine_local = {
 	.create = engine_create,
 	.owns = ldb_file_owns,
@@ -296,8 +329,8 @@ static const struct wcs_local engine_local = {
 	.sync = ldb_sync_logs,
 	.failed = ldb_db_failed,
 	.gone = ldb_db_is_gone,
-	.stats = ldb_stats_get,
-	.text = ldb_stats_text,
+	.stats = engine_stats,
+	.text = engine_text,
 	.collect = ldb_collect_slice,
 	.busy = ldb_commit_busy,
 	.shrink = ldb_space_full,

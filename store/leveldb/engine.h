@@ -334,9 +334,6 @@ int ldb_note_put(void *db, uint16_t number, const unsigned char *bytes, size_t l
 int ldb_note_get(void *db, uint16_t number, unsigned char **bytes, size_t *len);
 
 /* ---- The other operations of backend.h ---- */
-int ldb_stats_get(void *db, struct wcs_stats *stats);
-char *ldb_stats_text(void *db);
-
 int ldb_read_open(void *db, const struct wcs_view *view, const struct wcs_address *at,
 		  struct wcs_cell_info *info, struct wcs_value **value);
 int ldb_read_key(void *db, uint32_t table, struct wcs_slice key, unsigned char delimiter,
