@@ -223,7 +223,7 @@ int ldb_rows_apply(struct wcs_rows *base, const struct wcs_edit *edits, size_t c
 		rc = apply_edit(rows, &edits[added]);
 		added += !rc;
 		if (rc) /* the range of an earlier edit would have ended the loop */
-			ldb_erase_cancel(rows);
+			ldb_rows_cancel(rows);
 		if (!rc && count > 1)
 			leveldb_writebatch_append(all, rows->batch);
 		if (rc || count > 1)

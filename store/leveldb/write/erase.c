@@ -129,12 +129,6 @@ int ldb_erase_commit(struct ldb_rows *rows, leveldb_writebatch_t *batch, bool sy
 	return rc;
 }
 
-void ldb_erase_cancel(struct ldb_rows *rows)
-{
-	ldb_erased_put(rows->erased);
-	rows->erased = NULL;
-}
-
 int ldb_erase_resume(struct ldb *db, uint64_t id, const struct ldb_drop *what)
 {
 	struct wcs_rows *base;

@@ -90,6 +90,12 @@ int ldb_rows_open(void *engine, uint32_t table, const struct wcs_edit *edits, si
 	return 0;
 }
 
+void ldb_rows_cancel(struct ldb_rows *rows)
+{
+	ldb_erased_put(rows->erased);
+	rows->erased = NULL;
+}
+
 void ldb_rows_close(struct wcs_rows *closed)
 {
 	struct ldb_rows *rows = (struct ldb_rows *)closed;
@@ -103,7 +109,7 @@ void ldb_rows_close(struct wcs_rows *closed)
 		range = ldb_range(rows->erased->from, rows->erased->to);
 		ldb_space_push(rows->db, &range, LDB_SPACE_RANGES, false);
 	}
-	ldb_erase_cancel(rows);
+	ldb_rows_cancel(rows);
 	if (rows->has_crossed)
 		ldb_space_push(rows->db, &rows->crossed, 1, false);
 	rows_free(rows);

@@ -63,6 +63,8 @@ int ldb_rows_error(struct ldb_rows *rows);
 /* Deletes the cell under the iterator, and counts its dead bytes. taken: its value lives on.
  * *key_len: bytes of its key. */
 int ldb_rows_delete(struct ldb_rows *rows, bool taken, size_t *key_len);
+/* Forgets the range of an edit that is not applied. */
+void ldb_rows_cancel(struct ldb_rows *rows);
 
 /* ---- erase.c ---- */
 /* Is the batch full of deletes, and no range set? */
@@ -71,8 +73,6 @@ bool ldb_erase_starts(const struct ldb_rows *rows);
 int ldb_erase_set(struct ldb_rows *rows, struct wcs_slice from, struct wcs_slice to);
 /* Writes the batch, and deletes the range. Readers see the whole change or nothing of it. */
 int ldb_erase_commit(struct ldb_rows *rows, leveldb_writebatch_t *batch, bool sync);
-/* Forgets the range of an edit that is not applied. */
-void ldb_erase_cancel(struct ldb_rows *rows);
 /* Finishes a drop of keys that a crash interrupted. */
 int ldb_erase_resume(struct ldb *db, uint64_t id, const struct ldb_drop *what);
 
