@@ -91,6 +91,9 @@ struct wcs_fault {
 	char text[384];
 };
 
+/* Moves the column into the text, as ", at character N". Returns the text, which is the fault's. */
+const char *wcs_fault_words(struct wcs_fault *fault);
+
 /* ---- Store ------------------------------------------------------------------------------- */
 
 enum wcs_log_level { WCS_LOG_ERROR = 0, WCS_LOG_WARNING = 1, WCS_LOG_INFO = 2, WCS_LOG_DEBUG = 3 };

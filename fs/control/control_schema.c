@@ -54,7 +54,8 @@ static int schema_apply(const struct control_place *at, const char *text, size_t
 
 	if (rc != 0)
 		return report(at->fs, at->node, NULL,
-			      fault.line > 0 ? at->line + fault.line - 1 : 0, rc, "%s", fault.text);
+			      fault.line > 0 ? at->line + fault.line - 1 : 0, rc, "%s",
+			      wcs_fault_words(&fault));
 	rc = check_layouts(at, schema);
 	if (rc == 0) {
 		rc = wcs_schema_apply(at->fs->store, schema, &fault);

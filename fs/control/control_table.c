@@ -25,13 +25,15 @@ int control_layout_check(struct fs *fs, struct wcs_table *table, unsigned char d
 	return pos_table_check(fs, wcs_table_name(table));
 }
 
-/* Ends a change of the delimiter or the design; why: of -EINVAL. */
-static int layout_end(const struct control_place *at, int rc, const char *what, const char *why)
+/* Ends a change of the delimiter or the design; fault: of -EINVAL. */
+static int layout_end(const struct control_place *at, int rc, const char *what,
+		      struct wcs_fault *fault)
 {
 	if (rc == 0)
 		cache_expire_rows(at->fs, at->pos.table, NULL, true);
 	else if (rc == -EINVAL)
-		report(at->fs, at->node, NULL, at->line, rc, "%s", why);
+		report(at->fs, at->node, NULL, at->line + (fault->line > 0 ? fault->line - 1 : 0),
+		       rc, "%s", wcs_fault_words(fault));
 	else if (rc == -ENOTEMPTY)
 		report(at->fs, at->node, NULL, at->line, rc,
 		       "the table has rows or directories; its %s stays until they are removed",
@@ -52,7 +54,7 @@ static int delimiter_apply(const struct control_place *at, const char *text, siz
 
 	if (rc == 0)
 		rc = wcs_table_set_delimiter(at->pos.table, delimiter, &fault);
-	return layout_end(at, rc, "delimiter", fault.text);
+	return layout_end(at, rc, "delimiter", &fault);
 }
 
 static int design_print(const struct control_place *at, FILE *to)
@@ -76,7 +78,7 @@ static int design_apply(const struct control_place *at, const char *text, size_t
 		rc = control_layout_check(at->fs, at->pos.table, 0, &keys);
 	if (rc == 0)
 		rc = wcs_table_set_keys(at->pos.table, &keys, &fault);
-	return layout_end(at, rc, "design", fault.text);
+	return layout_end(at, rc, "design", &fault);
 }
 
 static int protected_print(const struct control_place *at, FILE *to)
@@ -114,11 +116,8 @@ static int policy_apply(const struct control_place *at, const char *text, size_t
 	(void)len;
 	if (rc == 0)
 		cache_expire_family(at->fs, at->pos.table, at->pos.family);
-	else if (fault.column > 0)
-		report(at->fs, at->node, NULL, at->line, rc, "%s, at character %d", fault.text,
-		       fault.column);
 	else
-		report(at->fs, at->node, NULL, at->line, rc, "%s", fault.text);
+		report(at->fs, at->node, NULL, at->line, rc, "%s", wcs_fault_words(&fault));
 	return rc;
 }
 

@@ -145,13 +145,10 @@ int lookup_child(struct fs *fs, struct node *dir, const char *name, struct pos *
 
 /* Tells why the argument of a view, or the name of a policy, is wrong. Returns error. */
 static int bad_text(struct fs *fs, const struct node *dir, const char *name, int error,
-		    const struct wcs_fault *fault)
+		    struct wcs_fault *fault)
 {
-	char at[32] = "";
-
-	if (fault->column > 0)
-		snprintf(at, sizeof(at), ", at character %d", fault->column);
-	return fault->text[0] ? report(fs, dir, name, 0, error, "%s%s", fault->text, at) : error;
+	return fault->text[0] ? report(fs, dir, name, 0, error, "%s", wcs_fault_words(fault))
+			      : error;
 }
 
 /* Is the name of a file in a family's explain a policy? */

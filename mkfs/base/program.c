@@ -209,6 +209,7 @@ int program_schema(const struct program *program, const char *path, struct wcs_s
 
 	if (!program_read_schema(path, schema, &fault))
 		return PROGRAM_OK;
+	wcs_fault_words(&fault);
 	return fault.line > 0 ? program_fail(program, "%s:%d: %s", path, fault.line, fault.text)
 			      : program_fail(program, "%s: %s", path, fault.text);
 }

@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static _Thread_local unsigned wcs_holds; /* calls of wcs_hold without their wcs_release */
 
@@ -36,4 +37,17 @@ int wcs_fault_set(struct wcs_fault *fault, int error, const char *format, ...)
 	vsnprintf(fault->text, sizeof(fault->text), format, args);
 	va_end(args);
 	return error;
+}
+
+const char *wcs_fault_words(struct wcs_fault *fault)
+{
+	char at[32] = "";
+	size_t len = strlen(fault->text), room;
+
+	if (fault->column > 0)
+		snprintf(at, sizeof(at), ", at character %d", fault->column);
+	room = sizeof(fault->text) - 1 - strlen(at);
+	strcpy(fault->text + (len < room ? len : room), at);
+	fault->column = 0;
+	return fault->text;
 }

@@ -395,14 +395,11 @@ static int take_argument(const char **text, bool key, char *buf, struct wcs_slic
 /* Puts the view before the reason. */
 static void name_view(struct wcs_fault *fault, const char *view, size_t len)
 {
-	char reason[sizeof(fault->text)], at[32] = "";
+	char reason[sizeof(fault->text)];
 
-	if (fault->column > 0)
-		snprintf(at, sizeof(at), ", at character %d", fault->column);
-	memcpy(reason, fault->text, sizeof(reason));
-	snprintf(fault->text, sizeof(fault->text), "%.*s: %.250s%s", len < 80 ? (int)len : 80, view,
-		 reason, at);
-	fault->column = 0;
+	strcpy(reason, wcs_fault_words(fault));
+	snprintf(fault->text, sizeof(fault->text), "%.*s: %.300s", len < 80 ? (int)len : 80, view,
+		 reason);
 }
 
 /* Takes a segment of the text, which may go on in chunks, and adds it to the place. */

@@ -75,6 +75,19 @@ int wcs_json_refuse(struct wcs_json_text *in, const struct wcs_json_at *at, cons
 	return -EINVAL;
 }
 
+int wcs_json_refuse_inside(struct wcs_json_text *in, const struct wcs_json_at *at,
+			   const struct wcs_fault *why)
+{
+	int rc = wcs_json_refuse(in, at, why->text);
+	const unsigned char *byte = in->reader.at + 1; /* behind the opening quote */
+
+	for (int i = 1; i < why->column; i++)
+		byte += *byte != '\\' ? 1 : byte[1] == 'u' ? 6 : 2;
+	if (why->column > 0)
+		wcs_json_locate(in, byte);
+	return rc;
+}
+
 int wcs_json_members(struct wcs_json_text *in, const struct wcs_json_at *at,
 		     const struct wcs_json_object *object, void *to)
 {

@@ -27,15 +27,12 @@ static int schema_json_gc(struct wcs_json_text *in, const struct wcs_json_at *at
 	struct wcs_fault why = {0};
 	struct wcs_family *family = to;
 	const char *policy;
-	char text[sizeof(why.text) + 48];
 	int rc = wcs_json_words(in, at, "must be a policy in quotes, without NUL", &policy);
 
 	if (rc != 0)
 		return rc;
 	rc = wcs_gc_canonical(policy, &family->gc, &why);
-	snprintf(text, sizeof(text), why.column > 0 ? "%s, at character %d of the policy" : "%s",
-		 why.text, why.column);
-	return rc == -EINVAL ? wcs_json_refuse(in, at, text) : rc;
+	return rc == -EINVAL ? wcs_json_refuse_inside(in, at, &why) : rc;
 }
 
 static int schema_json_type(struct wcs_json_text *in, const struct wcs_json_at *at, void *to)

@@ -111,16 +111,11 @@ static int import_too_long(const struct wcs_import *import, struct wcs_fault *fa
 			     import->options.line_max >> 20);
 }
 
-int import_refuse(struct wcs_import *import, int rc, const struct wcs_fault *fault)
+int import_refuse(struct wcs_import *import, int rc, struct wcs_fault *fault)
 {
-	char why[sizeof(fault->text) + 32];
-
 	if (import_flush(import) != 0)
 		return import->rc;
-	snprintf(why, sizeof(why), "%s", fault->text);
-	if (fault->column > 0)
-		snprintf(why, sizeof(why), "%s, at character %d", fault->text, fault->column);
-	return import_fail(import, import->line, rc, why);
+	return import_fail(import, import->line, rc, wcs_fault_words(fault));
 }
 
 static int import_apply(struct wcs_import *import, const char *text, size_t len)

@@ -59,7 +59,7 @@ int import_fail(struct wcs_import *import, uint64_t number, int rc, const char *
 int import_add(struct wcs_import *import, size_t bytes);
 
 /* Applies the waiting rows, then fails with the fault of the present line. */
-int import_refuse(struct wcs_import *import, int rc, const struct wcs_fault *fault);
+int import_refuse(struct wcs_import *import, int rc, struct wcs_fault *fault);
 
 /* Applies all rows that wait. */
 int import_flush(struct wcs_import *import);

@@ -136,8 +136,10 @@ refused "one of which the canonical spelling is" /t/.families/f/gc:1 "longer tha
 	sh -c 'yes "never||" | head -n 140 | tr -d "\n" | sed "s/\$/never\n/" >m/t/.families/f/gc'
 refused "one that is wrong somewhere" /t/.families/f/gc:1 "a unit must follow the number: ms, s, m, h or d, at character 13" \
 	sh -c 'echo maxage=12345w >m/t/.families/f/gc'
-refused "one that is too long in a schema" /.rowfs/schema.json:1 "tables.t.families.f: longer than 1024 bytes" \
+refused "one that is too long in a schema" /.rowfs/schema.json:1 "tables.t.families.f: longer than 1024 bytes, at character 29" \
 	sh -c 'printf "{\"tables\":{\"t\":{\"families\":{\"f\":\"never%02000d\"}}}}\n" 0 >m/.rowfs/schema.json'
+refused "a design that is wrong in its second line" /t/.design:2 "segments: named twice, at character 1" \
+	sh -c 'printf "{\"segments\":[\"a\"],\n\"segments\":[\"a\"]}\n" >m/t/.design'
 refused "a segment with the delimiter" '/t/a#b' "it holds the delimiter, at which keys become paths: a directory for each segment (mkdir -p)" mkdir 'm/t/a#b'
 refused "a segment with a leading dot" /t/.a "only control files and views start with a dot, /.rowfs/help has them; that of a key is written %2E" mkdir m/t/.a
 refused "a segment that is not spelled right" /t/%61 "$spelled (rowfs(5))" mkdir m/t/%61

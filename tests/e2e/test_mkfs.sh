@@ -114,18 +114,21 @@ cat >bad.json <<'END'
   "vehicles": {"families": {
     "meta": "never",
     "loc": {
-      "gc": "maxage=5w"
+      "gc": "maxage\u003d5w"
     }
   }}
 }}
 END
-fail_with "a wrong policy: file, line, member and place" 1 \
-	'^mkfs.rowfs: bad.json:5: tables.vehicles.families.loc.gc: .*, at character 9 of the policy$' \
-	"$mkfs" --schema bad.json s3
+for command in "mkfs.rowfs --schema bad.json s3" "rowfs-path --schema bad.json vehicles a" "rowfs-advise --schema bad.json rows"; do
+	# shellcheck disable=SC2086 # a program and its arguments
+	fail_with "$command, of a wrong policy: file, line, member and place" 1 \
+		"^${command%% *}: bad.json:5: tables.vehicles.families.loc.gc: a unit must follow the number: ms, s, m, h or d, at character 27\$" \
+		"$BUILD"/$command
+done
 no "makes nothing then" s3
 # tests/unit/test_schema_json.c has other faults.
 printf '{"version":1\0,\n"tables":{"t":{}}}' >nul.json
-fail_with "a NUL behind a number" 1 '^mkfs.rowfs: nul.json:1: not JSON: a NUL byte$' \
+fail_with "a NUL behind a number" 1 '^mkfs.rowfs: nul.json:1: not JSON: a NUL byte, at character 13$' \
 	"$mkfs" --schema nul.json s3
 fail_with "a schema that is missing" 1 '^mkfs.rowfs: none.json: No such file' \
 	"$mkfs" --schema none.json s3

@@ -130,9 +130,7 @@ static const struct {
 	 "tables.t.families.f.type: must be"},
 	{"{\"tables\":{\"vehicles\":{\"families\":{\n\"a\":{\"gc\":\"never\"},\n\"loc\":{\"type\":"
 	 "\"bytes\",\n\"gc\":\"maxage=5\"}}}}}",
-	 4,
-	 "tables.vehicles.families.loc.gc: a unit must follow the number: ms, s, m, h or d, "
-	 "at character 9 of the policy"},
+	 4, "tables.vehicles.families.loc.gc: a unit must follow the number: ms, s, m, h or d"},
 	/* Escaped names, names that stand elsewhere too, lists and braces inside strings. */
 	{"{\"tables\":{\"gc\":{},\n\"f\":{\"families\":{\"gc\":\"never\",\n\"\\u0066\":{"
 	 "\n\"\\u0067c\":"
