@@ -286,6 +286,9 @@ void fs_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t n
 		rc = side_of(fs, &from, lookup_ino(fs, parent), name);
 		rc = rc == -EINVAL ? -ENOENT : rc;
 	}
+	if (rc == 0 && from.child.kind == NODE_TABLE) /* by the name that mv looks up again */
+		rc = report(fs, new_dir, new_name, 0, -EPERM,
+			    "table %s cannot be renamed; copy it: fsck.rowfs(8) shows how", name);
 	if (rc == 0 && (is_fixed(from.child.kind) || new_dir->kind == NODE_ROOT ||
 			new_dir->kind == NODE_FAMILIES || spell_is_fixed(new_dir)))
 		rc = report(fs, from.dir, name, 0, -EPERM,

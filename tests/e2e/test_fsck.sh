@@ -171,6 +171,15 @@ a record of a drop that does not decode | d put $(drop 3) 01 | key $(drop 3): th
 much at once | rm TABLES; d "put 7a 00; put $u ff; delete $(extent 1 0); put $(extent 500 0) 01; put $(garbage 2) 0100000002; delete $next_value" | key 7a & table 2 & table lost-2 & b#1, f:big & value 500 & b#2, f:big & counter of values | below | edited '/b#1/d; s/^..u/["lost-2/'
 END
 
+# A table without a key design, as fsck.rowfs(8) puts it back.
+fresh
+rm s/TABLES
+d delete "$(description 1)"
+"$fsck" -y s >/dev/null 2>&1
+"$BUILD/rowfs-dump" s lost-1 | sed 's/"lost-1"/"t"/g' >rows.json
+check "rows of a lost table go into the table that it was" "$BUILD/rowfs-load" s rows.json
+check "as they were" cmp <("$BUILD/rowfs-dump" base t | grep key) <("$BUILD/rowfs-dump" s t | grep key)
+
 # ---- Key designs -----------------------------------------------------------------------------
 # c0 is the salt of a, in 256 buckets; c1 is not.
 

@@ -167,7 +167,7 @@ echo two >m/t/row/f/q
 older=$(find m/t/row/f/q@ -type f | sort | head -n 1)
 refused "a file above the tables" /file "a file is a column, in a family of a row, or one of its versions, and none of these can be here" touch m/file
 refused "a file that is spelled like a history" /t/row/f/x@ "column@ is the directory of a column's versions; a final @ of a column's own name is written %40" sh -c 'echo >m/t/row/f/x@'
-refused "a table's new name" /t "only columns and versions can be renamed" perl -e 'rename "m/t", "m/v" or die' # mv looks for m/v again
+refused "a table's new name" /v "table t cannot be renamed; copy it: fsck.rowfs(8) shows how" mv m/t m/v
 mkdir m/u m/u/.families/g
 refused "a table that has families" /u 'the table has rows or families; "table" and its name, written to its .drop, removes it with them' rmdir m/u
 refused "a time of before the older version" /t/row/f/q "the time must be later than the next older version's" \
