@@ -199,7 +199,8 @@ static int apply(struct control_file *file, const char *data, size_t len)
 
 int control_write(struct control_file *file, const char *data, size_t len)
 {
-	return file->writer ? apply(file, data, len) : -EPERM;
+	return file->writer ? apply(file, data, len)
+			    : report(file->fs, file->node, NULL, 0, -EPERM, "it can only be read");
 }
 
 int control_flush(struct control_file *file, pid_t thread)
