@@ -169,7 +169,7 @@ _rowfs_path() {
 }
 
 # The names of the mount that holds the directory $1, from its help: views as .from/KEY or .reverse/, control files as
-# .rows; behind "table " those of a table alone, behind "row " those of directories of row keys alone.
+# .rows.
 _rowfs_help() {
 	local root line section="" words word
 	_rowfs_forms=()
@@ -182,19 +182,11 @@ _rowfs_help() {
 		case $section in
 		Views*)
 			for word in "${words[@]}"; do
-				[[ $word != */* ]] && word=$word/
-				[[ $line != "  stored keys"* ]] || word="table $word"
-				[[ ! ${word#table } =~ ^[.][a-z]+/[^/]*$ ]] || _rowfs_forms+=("$word")
+				[[ $word == */* ]] || word=$word/
+				[[ ! $word =~ ^[.][a-z]+/[^/]*$ ]] || _rowfs_forms+=("$word")
 			done
 			;;
-		"In a "*)
-			case $section in
-			"In a table:") word="table ${words[0]}" ;;
-			"In a directory"*) word="row ${words[0]}" ;;
-			*) word=${words[0]} ;;
-			esac
-			[[ ! ${word##* } =~ ^[.][a-z]+/?$ ]] || _rowfs_forms+=("$word")
-			;;
+		"In a "*) [[ ! ${words[0]} =~ ^[.][a-z]+/?$ ]] || _rowfs_forms+=("${words[0]}") ;;
 		esac
 	done <"$root"
 }
@@ -203,7 +195,8 @@ _rowfs_former=() # words: a command, and the function that completed it before
 
 # Completes T/. to the views and control files, a mount's root and a dot to .rowfs/ and .versions/, and shows the form
 # of an argument behind T/.VIEW/ and of a policy behind T/.families/F/explain/, which is not listed. Any other word is
-# completed as before. Only a table of a mount and directories in one have .splits, only the table itself has .design.
+# completed as before. Only a table of a mount and directories in one have .splits; a name that takes no argument is
+# looked up, since it may stand elsewhere only; .raw as .design, as a view in the wrong place is an error.
 _rowfs_views() {
 	local word=${COMP_WORDS[COMP_CWORD]} directory="" at name view form i
 	COMPREPLY=()
@@ -221,14 +214,10 @@ _rowfs_views() {
 	if [[ $name == .* ]] && [ -e "$at.splits" ]; then
 		_rowfs_help "$at"
 		for form in "${_rowfs_forms[@]}"; do
-			case $form in
-			table*) [ -e "$at.design" ] || continue ;;
-			row*) [ ! -e "$at.design" ] || continue ;;
-			esac
-			form=${form##* }
+			[[ $form == "$name"* ]] || continue
+			[[ $form == */?* || -e $at${form/#.raw*/.design} ]] || continue
 			[[ $form != */* ]] || form=${form%%/*}/
-			[[ $form == */ || $1 != cd ]] || continue
-			[[ $form != "$name"* ]] || COMPREPLY+=("$directory$form")
+			[[ $form != */ && $1 == cd ]] || COMPREPLY+=("$directory$form")
 		done
 		compopt -o nospace 2>/dev/null
 	elif [[ -z $name && $directory =~ (^|/)[.]([a-z]+)/$ && ${BASH_REMATCH[2]} != @(has|family) ]] &&

@@ -136,7 +136,12 @@ is "$t/.raw/|$t/.reverse/|$t/.rows" cat "$t/.r"
 is "$t/.delimiter|$t/.design|$t/.drop" cat "$t/.d"
 is '' cd "$t/.d"
 is "$t/STC/.reverse/|$t/STC/.row|$t/STC/.rows" cat "$t/STC/.r" # .raw stands in a table only, .row below it
-is "$t/.raw/.reverse/|$t/.raw/.row|$t/.raw/.rows" cat "$t/.raw/.r"
+is "$t/.raw/.reverse/|$t/.raw/.rows" cat "$t/.raw/.r"
+for place in .raw .newest/1 STC/.first/2 .first/2/STC; do
+	while read -r name; do
+		check "$name is there" test -e "${name//\\/}"
+	done < <(completed cat "$t/$place/." | tr '|' '\n')
+done
 is '' cat "$t/.raw/"
 is ' |TIME' ls "$t/.since/"
 is ' |KEY' cat "$t/STC/.from/"
@@ -167,7 +172,7 @@ check_eq "the completion has the views of the page, and no other" \
 cat >zcompleted.py <<'PYTHON'
 import os, pty, sys
 setup = r"""
-fpath=('%s' $fpath); autoload -Uz compinit; compinit -u -D; zstyle ':completion:*:*' format '<%%d>'
+fpath=('%s' $fpath); autoload -Uz compinit; compinit -u -D; zstyle ':completion:*:descriptions' format '<%%d>'
 unsetopt prompt_cr prompt_sp beep; setopt no_list_ambiguous; LISTMAX=0; PS1= PS2= RPS1=
 compadd() {
 	if ((${@[(I)-[OAD]]})); then builtin compadd "$@"; return; fi
@@ -234,6 +239,8 @@ zsh_is 'f' "ls $T/vehicles/.has/f/" "ls $T/vehicles/.has/"
 zsh_is 'STC' "cat $T/vehicles/.first/9/STC/" "cat $T/vehicles/.first/9/S"
 zsh_is 'errors' "cat $T/.rowfs/errors" "cat $T/.rowfs/err"
 zsh_is 'explain' "cat $T/vehicles/.families/f/explain/" "cat $T/vehicles/.families/f/ex"
+zsh_is '<never maxversions=N maxage=Nd>' "cat $T/vehicles/.families/f/explain/" "cat $T/vehicles/.families/f/explain/"
+zsh_is '.reverse/|.rows' "cat $T/vehicles/.newest/1/.r" "cat $T/vehicles/.newest/1/.r"
 zsh_is 'STC' "find $T/vehicles/STC/" "find $T/vehicles/S"
 zsh_is 'fleet.db|fleet.old' 'ls fleet.' 'ls fl'
 mapfile -t got < <("$python" -S zcompleted.py "$(dirname "$COMPLETION")" "${zsh[@]}")
