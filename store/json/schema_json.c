@@ -216,8 +216,7 @@ static json_t *schema_json_of_table(const struct wcs_table_schema *table)
 	json_t *json = json_object(), *families = json_object();
 	int rc = schema_json_put(json, "delimiter", *delimiter ? delimiter : NULL);
 
-	if (table->protection == WCS_PROTECTED ||
-	    (table->protection == WCS_UNPROTECTED && table->created == 0))
+	if (table->protection != WCS_PROTECTION_OPEN)
 		rc |= json_object_set_new(json, "protected",
 					  json_boolean(table->protection == WCS_PROTECTED));
 	if (table->keys)

@@ -224,7 +224,7 @@ int table_describe(const struct wcs_table *table, struct table_family *const *fa
 {
 	strcpy(described->name, table->name);
 	described->delimiter = table->delimiter;
-	described->protection = table->protected ? WCS_PROTECTED : WCS_UNPROTECTED;
+	described->protection = table->protected ? WCS_PROTECTED : WCS_PROTECTION_OPEN;
 	described->created = table->created;
 	described->keys = (struct wcs_keys *)wcs_table_keys(table);
 	described->family_count = 0;

@@ -177,6 +177,7 @@ rm s/TABLES
 d delete "$(description 1)"
 "$fsck" -y s >/dev/null 2>&1
 "$BUILD/rowfs-dump" s lost-1 | sed 's/"lost-1"/"t"/g' >rows.json
+check_eq "it is as unprotected as others" "" "$(head -n 1 rows.json | grep -o protected)"
 check "rows of a lost table go into the table that it was" "$BUILD/rowfs-load" s rows.json
 check "as they were" cmp <("$BUILD/rowfs-dump" base t | grep key) <("$BUILD/rowfs-dump" s t | grep key)
 
