@@ -132,7 +132,8 @@ static int pending_apply(struct lines *lines, size_t len)
 			    "the line holds a NUL byte");
 	else if (rc == 0 && lines->ended && !blanks)
 		rc = report(lines->fs, lines->node, NULL, lines->line, -EINVAL,
-			    "a second object in this line; put a newline between them");
+			    "text behind the object of this line, which was applied; put a newline "
+			    "between two objects");
 	else if (rc == 0 && !blanks)
 		rc = lines->text->apply(&at, text, text_len);
 	lines->ended |= lines->text->form == CONTROL_DOCUMENT && !blanks;
