@@ -171,10 +171,12 @@ static int drop_confirmed(const struct control_place *at, const struct wcs_slice
 
 	if (!second && (len != texts[0].len || !drop_begins(texts[0], text, len)))
 		return report(at->fs, at->node, NULL, 1, -EINVAL,
-			      "to drop all %s write just %s and a newline%s; nothing was dropped",
+			      "to drop all %s write just %s and a newline%s%s%s; nothing was "
+			      "dropped",
 			      pos->family ? "cells of the family" : "rows here",
-			      (const char *)texts[0].data,
-			      table ? ", or \"table\" and that to remove the table, too" : "");
+			      (const char *)texts[0].data, table ? ", or \"" : "",
+			      table ? (const char *)texts[1].data : "",
+			      table ? "\" to remove the table, too" : "");
 	if (wcs_table_protected(pos->table))
 		return report_protected(at->fs, at->node, NULL, 1, -EPERM);
 	if (with_table && !drop_root(at)->parent)

@@ -195,7 +195,7 @@ check "and can be removed then" rmdir "$c/.families/g"
 for text in 'table' 'table t' 'table  counted' 'Table counted' 'table counted ' 'table a'; do
 	refuses "what is not the table is refused" "$c/.drop" "$text"
 done
-error "errors says what to write" 'write just counted and a newline, or "table" and that'
+error "errors says what to write" 'write just counted and a newline, or "table counted" to remove the table, too'
 refuses "in a prefix as well" "$c/a/.drop" "table counted"
 mkdir -p "$c/empty/one"
 exec 4>>"$c/a/b/f/q"
