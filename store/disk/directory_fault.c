@@ -95,7 +95,7 @@ int directory_fail_at(struct wcs_fault *fault, int error, const struct directory
 	wcs_fault_set(fault, rc,
 		      "%s%s%s: %s: it belongs to %s, and this is user %u; as root: chown -R %u %s",
 		      path, slash, name, strerror(error), owner, geteuid(),
-		      *name ? top.st_uid : geteuid(), word ? word : "STORE");
+		      st.st_uid == top.st_uid ? geteuid() : top.st_uid, word ? word : "STORE");
 	free(word);
 	return rc;
 }

@@ -250,6 +250,11 @@ if (($(id -u) == 0)); then
 	install -o "$uid" "$TMP/rows" rows
 	barred r/ROWFS r/LOCK r/TABLES r/data r/data/CURRENT 'r/data/MANIFEST*' 'r/data/*.ldb'
 	check "after the chown" user "$BUILD/rowfs-load" r rows
+	chown -R 0:0 r
+	chmod 755 r
+	fail_with "a store of root's, as a whole" 1 "it belongs to root, and this is user $uid; as root: chown -R $uid $place/r\$" \
+		user "$BUILD/rowfs-dump" r
+	chown -R "$uid:$uid" r
 	install -m 600 rows roots/secret
 	mv r/TABLES tables
 	ln roots/secret r/TABLES # as the user could, where fs.protected_hardlinks is 0
