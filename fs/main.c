@@ -36,7 +36,7 @@
 #include "lib/system/sandbox.h"
 #include "lib/system/threads.h"
 
-enum { EXIT_USAGE = 2 };
+enum { EXIT_USAGE = 2, FSCK_LEFT = 4 /* of fsck.rowfs: faults are left */ };
 enum { FILES_LEAST = 64 };
 enum { ARENAS = 2 };		/* of malloc, see run */
 #define SECOND INT64_C(1000000) /* microseconds */
@@ -333,7 +333,9 @@ static int check_store(const char *store)
 		return say(path, strerror(rc));
 	if (waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return EXIT_SUCCESS;
-	return say(store, "not mounted, since fsck.rowfs -n did not find it clean");
+	return say(store, WIFEXITED(status) && (WEXITSTATUS(status) & FSCK_LEFT)
+				  ? "not mounted: fsck.rowfs -n found faults"
+				  : "not mounted: fsck.rowfs -n could not check it");
 }
 
 /* Refuses a store that is a mount, or a directory in one. */

@@ -218,7 +218,7 @@ END
 case="a short key"
 fresh
 d table first data 1 07
-fail_with "$case: -o check refuses it" 1 '/s: not mounted, since fsck\.rowfs -n did not find it clean$' \
+fail_with "$case: -o check refuses it" 1 '/s: not mounted: fsck\.rowfs -n found faults$' \
 	"$BUILD/rowfs" -f -o check s mounted
 mount_store s mounted
 fail_with "$case: a read of a mount ends" 1 'connection abort|not connected' cat mounted/t/.rows

@@ -95,6 +95,8 @@ done
 check_eq "which look for no name that is missing" "" "$(cat m/.rowfs/errors)"
 mkdir n
 told "rowfs: in use" 1 "rowfs: $used" rowfs s n
+told "rowfs -o check: in use" 1 "fsck.rowfs: $used"$'\n'"rowfs: $TMP/s: not mounted: fsck.rowfs -n could not check it" \
+	rowfs -o check s n
 told "fsck.rowfs: in use" 8 "fsck.rowfs: $used" fsck.rowfs -n s
 told "mkfs.rowfs: in use" 1 "mkfs.rowfs: $used" mkfs.rowfs --force s
 for place in m m/t; do
