@@ -47,6 +47,8 @@ static int ready_fd = -1;
 static const char *confined; /* the dropped privileges, in words */
 static int none_fd = -1;     /* replaces 0 to 2 in the background; open while ready_fd is */
 
+static const char *served; /* the store */
+
 /* Has the mount; NULL: there is none, or another program made it. */
 static const struct mounter *_Atomic mounted;
 
@@ -82,9 +84,12 @@ static void on_ready(struct fs *fs)
 /* The engine ends the process: nothing serves the mount any more. */
 static void on_fatal(const char *why)
 {
+	char text[4096 + 256];
+
 	if (mounted)
 		mounter_leave(mounted);
-	fs_log(NULL, WCS_LOG_ERROR, why);
+	snprintf(text, sizeof(text), "%s: %s", served, why);
+	fs_log(NULL, WCS_LOG_ERROR, text);
 }
 
 static struct fuse_session *session_new(const struct options *options, struct fs *fs)
@@ -167,8 +172,10 @@ static int open_store(const struct options *options, struct fs *fs)
 				    .heat_in_memory = options->read_only};
 	struct wcs_fault fault = {0};
 	struct wcs_table *table = NULL;
-	int rc = wcs_store_open(fs->store_path, &store, &fs->store, &fault);
+	int rc;
 
+	served = fs->store_path;
+	rc = wcs_store_open(fs->store_path, &store, &fs->store, &fault);
 	if (rc != 0)
 		return say_why(fault.text);
 	if (fs->options.table)

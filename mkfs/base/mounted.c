@@ -50,11 +50,28 @@ static char *mounted_place(const char *store)
 	return place;
 }
 
+/* The store that this process opened, as messages name it. Set before it is opened. */
+static const struct program *opened_by;
+static const char *opened;
+
+static void mounted_log(void *ctx, enum wcs_log_level level, const char *text)
+{
+	(void)ctx;
+	if (level <= WCS_LOG_WARNING)
+		program_fail(opened_by, "%s: %s", opened, text);
+}
+
+/* Also in a signal handler. */
+static void mounted_fatal(const char *why)
+{
+	dprintf(STDERR_FILENO, "%s: %s: %s\n", opened_by->name, opened, why);
+}
+
 int mounted_open_store(const struct program *program, const char *path, const char *missing,
 		       bool heat, struct wcs_store **store)
 {
 	const struct wcs_options options = {
-		.log = program_log, .log_ctx = (void *)(uintptr_t)program, .heat = heat};
+		.log = mounted_log, .fatal = mounted_fatal, .heat = heat};
 	struct sandbox_place confined;
 	struct wcs_fault fault = {0};
 	const char *advice;
@@ -63,6 +80,8 @@ int mounted_open_store(const struct program *program, const char *path, const ch
 
 	if (exit_code)
 		return exit_code;
+	opened_by = program;
+	opened = path;
 	rc = wcs_store_open(path, &options, store, &fault);
 	if (!rc)
 		return PROGRAM_OK;

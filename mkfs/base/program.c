@@ -257,9 +257,3 @@ int program_confine(const struct program *program, const char *path, struct sand
 		return program_fail(program, "sandbox: %s", strerror(-rc));
 	return foreign ? program_fail(program, "%s: %s", path, program_foreign) : PROGRAM_OK;
 }
-
-void program_log(void *ctx, enum wcs_log_level level, const char *text)
-{
-	if (level <= WCS_LOG_WARNING)
-		program_fail(ctx, "%s", text);
-}

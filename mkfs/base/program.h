@@ -99,10 +99,6 @@ int program_release(const struct program *program, const char *store);
 int program_confine(const struct program *program, const char *path, struct sandbox_place *places,
 		    size_t count);
 
-/* The log callback of wcs_options: prints errors and warnings. ctx: the struct program. Any thread.
- */
-void program_log(void *ctx, enum wcs_log_level level, const char *text);
-
 /* Seconds since program_progress_start, by the monotonic clock. */
 double program_seconds(void);
 

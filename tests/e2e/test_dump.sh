@@ -113,7 +113,7 @@ for file in s/data/*.log s/data/*.ldb; do
 	[ -e "$file" ] && size=$(stat -c %s "$file") && ((size > 100000)) &&
 		printf 'damaged!' | dd of="$file" bs=1 seek=$((size / 2)) conv=notrunc 2>/dev/null
 done
-fail_with "a damaged store" 1 '^rowfs-dump: ' "$dump" s
+fail_with "a damaged store" 1 '^rowfs-dump: s: read: Corruption: ' "$dump" s
 
 # ---- CSV -------------------------------------------------------------------------------------
 

@@ -220,13 +220,14 @@ fresh
 d table first data 1 07
 fail_with "$case: -o check refuses it" 1 '/s: not mounted: fsck\.rowfs -n found faults$' \
 	"$BUILD/rowfs" -f -o check s mounted
+fail_with "$case: rowfs-dump ends" 1 '^rowfs-dump: s: LevelDB cannot go on: internal_key' "$BUILD/rowfs-dump" s
 mount_store s mounted
 fail_with "$case: a read of a mount ends" 1 'connection abort|not connected' cat mounted/t/.rows
 status=0
 wait "$(mount_pid mounted)" || status=$?
 check_eq "$case: so does the server" 1 $status
 check "$case: which says why" \
-	grep -qE '^rowfs: error: LevelDB cannot go on: internal_key.*; fsck\.rowfs -n' "$(mount_log mounted)"
+	grep -qE "^rowfs: error: $TMP/s: LevelDB cannot go on: internal_key.*; fsck\.rowfs -n" "$(mount_log mounted)"
 check "$case: it is unmounted" timeout 60 bash -c 'while mountpoint -q mounted; do sleep 0.02; done'
 check_eq "$case: nothing dead is there" "" "$(ls mounted 2>&1)"
 lib_forget "$(realpath -ms mounted)"

@@ -500,7 +500,7 @@ check_eq "it ends with rows, cells and seconds" "rowfs-load: 2 rows, 4 cells, N 
 check_eq "--quiet prints none of it" "" "$(cat err)"
 "$load" s <<<'{"tables":{"aged":{"families":{"f":{"gc":"maxage=1d"}}}}}'
 "$load" --quiet --csv aged --timestamps s <(lines ,f ,q a,1@1) 2>err
-check_eq "but warnings" "rowfs-load: table aged, family f: a cell was written that its policy hides at once" "$(cat err)"
+check_eq "but warnings" "rowfs-load: s: table aged, family f: a cell was written that its policy hides at once" "$(cat err)"
 fail_with "and errors" 1 ':1: not JSON' "$load" --quiet s <(echo x)
 # Timestamps that may be of another unit: they are loaded, and counted.
 one='1 cell is older than 1973: is its timestamp seconds or milliseconds?'

@@ -195,7 +195,7 @@ check_eq "the schema of a mount that dies" \
 	"rowfs-load: standard input:1:2: $TMP/m/.rowfs/schema.json: Transport endpoint is not connected (0 lines applied before it)" \
 	"$(lines ,f ,q a,1 | dying --csv t m)"
 check_eq "the same in a store" \
-	"rowfs-load: table aged, family day: a cell was written that its policy hides at once" \
+	"rowfs-load: s: table aged, family day: a cell was written that its policy hides at once" \
 	"$("$load" s 2>&1 <<-END
 		{"table":"aged"}
 		{"key":"a","families":{"day":{"q":["new",{"ts":1600000000000000,"value":"old"}]}}}
