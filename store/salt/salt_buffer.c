@@ -8,14 +8,19 @@
 
 enum { BUFFER_LEAST = 1 << 10 };
 
-/* A cell; row, family, qualifier and value are offsets in the buffer's bytes. */
+/* A cell; family, qualifier and value are offsets in the buffer's bytes. The key of a row stands
+ * there before the family of its first cell, which also has the index of the next row's first. */
 struct salt_copy {
 	struct wcs_cell_info info;
-	uint32_t row, family, qualifier, value;
-	uint32_t value_len;
+	uint32_t row_end, family, qualifier, value;
 	uint16_t row_len, qualifier_len;
 	uint8_t family_len, differs;
 };
+
+static size_t copy_value_len(const struct wcs_cell_info *info)
+{
+	return info->size <= WCS_VALUE_INLINE ? (size_t)info->size : 0;
+}
 
 void salt_buffer_clear(struct salt_buffer *buffer)
 {
@@ -59,7 +64,7 @@ static void buffer_put_address(struct salt_buffer *buffer, struct salt_copy *cop
 			       const struct wcs_cell *cell)
 {
 	if (cell->differs == WCS_PART_ROW) {
-		copy->row = buffer_put(buffer, cell->row);
+		buffer_put(buffer, cell->row);
 		copy->row_len = (uint16_t)cell->row.len;
 	}
 	if (cell->differs <= WCS_PART_FAMILY) {
@@ -79,8 +84,7 @@ int salt_buffer_add(struct salt_buffer *buffer, const struct wcs_cell *cell)
 	struct salt_copy *cells, *copy;
 	unsigned char *bytes;
 
-	if (cell->info.size > WCS_VALUE_INLINE)
-		value.len = 0;
+	value.len = copy_value_len(&cell->info);
 	len = buffer->len + cell->row.len + cell->family.len + cell->qualifier.len + value.len;
 	if (buffer->count > 0 && cells_len + len > buffer->most)
 		return 0;
@@ -100,16 +104,10 @@ int salt_buffer_add(struct salt_buffer *buffer, const struct wcs_cell *cell)
 	buffer_put_address(buffer, copy, cell);
 	copy->info = cell->info;
 	copy->value = buffer_put(buffer, value);
-	copy->value_len = (uint32_t)value.len;
 	copy->differs = (uint8_t)cell->differs;
 	buffer->count++;
+	buffer->cells[buffer->last].row_end = (uint32_t)buffer->count;
 	return 1;
-}
-
-void salt_buffer_drop(struct salt_buffer *buffer)
-{
-	buffer->count = buffer->last;
-	buffer->len = buffer->cells[buffer->last].row;
 }
 
 bool salt_buffer_next(struct salt_buffer *buffer)
@@ -120,10 +118,9 @@ bool salt_buffer_next(struct salt_buffer *buffer)
 	if (buffer->first == buffer->count)
 		return false;
 	first = &buffer->cells[buffer->first];
-	while (++buffer->end < buffer->count &&
-	       buffer->cells[buffer->end].differs != WCS_PART_ROW) {
-	}
-	buffer->row = (struct wcs_slice){buffer->bytes + first->row, first->row_len};
+	buffer->end = first->row_end;
+	buffer->row =
+		(struct wcs_slice){buffer->bytes + first->family - first->row_len, first->row_len};
 	return true;
 }
 
@@ -134,10 +131,9 @@ void salt_buffer_get(const struct salt_buffer *buffer, size_t index, struct wcs_
 
 	*cell = (struct wcs_cell){
 		.differs = (enum wcs_part)copy->differs,
-		.row = {bytes + copy->row, copy->row_len},
 		.family = {bytes + copy->family, copy->family_len},
 		.qualifier = {bytes + copy->qualifier, copy->qualifier_len},
 		.info = copy->info,
-		.value = {bytes + copy->value, copy->value_len},
+		.value = {bytes + copy->value, copy_value_len(&copy->info)},
 	};
 }

@@ -27,11 +27,9 @@ void salt_buffer_free(struct salt_buffer *buffer);
 /* Adds a cell, which differs in its row from the cell before if it is the buffer's first. 1: added;
  * 0: there is no room; -ENOMEM. */
 int salt_buffer_add(struct salt_buffer *buffer, const struct wcs_cell *cell);
-/* Removes the last row. */
-void salt_buffer_drop(struct salt_buffer *buffer);
 /* Makes the next row the present one, first the first. False: there is none. */
 bool salt_buffer_next(struct salt_buffer *buffer);
-/* The cell at that index. Its slices hold until the buffer is cleared. */
+/* The cell at that index, but for its row. Its slices hold until the buffer is cleared. */
 void salt_buffer_get(const struct salt_buffer *buffer, size_t index, struct wcs_cell *cell);
 
 #endif

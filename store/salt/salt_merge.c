@@ -8,7 +8,7 @@
  *   rows at first, one behind a seek, and twice as many each time it is filled again.
  * - A heap has the buckets by the key of their next row; its root is the bucket whose row is being
  *   given.
- * - A row that does not fit into a buffer is cut there, and a large value is not in it. If the
+ * - The last row of a buffer is cut where the buffer ends, and a large value is not in it. If the
  *   caller wants more, the engine's scan goes to the last cell given, and the rest of the row comes
  *   from it directly.
  * - A row without its own salt is passed over, and counted.
@@ -36,15 +36,9 @@ enum {
 struct merge_bucket {
 	bool known;	   /* the buffer has the bucket's next row, unless there is none */
 	bool last;	   /* no row is behind those of the buffer */
-	bool cut;	   /* the buffer's only row lacks cells */
+	bool cut;	   /* the buffer's last row lacks cells */
 	unsigned int rows; /* that the buffer takes next time */
 	struct salt_buffer buffer;
-};
-
-/* The engine's cell behind a bucket's last row. */
-struct merge_found {
-	size_t place; /* its own bucket; 0: there is no such cell */
-	struct wcs_cell cell;
 };
 
 struct merge {
@@ -63,6 +57,11 @@ struct merge {
 	size_t at;	    /* index in the root's buffer of the next cell */
 	enum wcs_part skip; /* the next cell differs in it; WCS_PART_TS: any cell */
 	enum wcs_part differs; /* from the last cell given */
+
+	/* The engine's cell behind a bucket's last row, or behind a row that came from the engine,
+	 * and the place of its bucket. -1: there is none, or the engine has moved. */
+	int found_place;
+	struct wcs_cell found;
 
 	size_t row_len, heap_count;
 	unsigned char row[MERGE_BOUND];	  /* the position: the last row, or the target of a seek */
@@ -108,16 +107,29 @@ static bool bucket_ends(const struct merge_bucket *bucket)
 	return bucket->buffer.first == bucket->buffer.count;
 }
 
+/* Lacks the buffer cells of the present row? */
+static bool row_is_cut(const struct merge_bucket *root)
+{
+	return root->cut && root->buffer.end == root->buffer.count;
+}
+
 /* ---- Buffers ----------------------------------------------------------------------------- */
+
+/* Keeps the engine's cell (rc 0: its end, which is behind the last place). */
+static void merge_keep(struct merge *merge, int rc)
+{
+	merge->found_place = rc == 0 ? (int)merge->count
+				     : (int)merge_place(merge, salt_bucket(merge->found.row));
+}
 
 /* Copies rows into the buffer, from the engine's cell on, until it has enough or the bucket ends. 0
  * or an error. */
-static int fill_copy(struct merge *merge, size_t place, int rc, struct merge_found *found)
+static int fill_copy(struct merge *merge, size_t place, int rc)
 {
 	struct merge_bucket *bucket = &merge->buckets[place];
 	size_t number = merge_place(merge, place);
 	struct wcs_scan *of = merge->base.below;
-	struct wcs_cell *cell = &found->cell;
+	struct wcs_cell *cell = &merge->found;
 	unsigned int rows = 0;
 	int added;
 
@@ -132,40 +144,37 @@ static int fill_copy(struct merge *merge, size_t place, int rc, struct merge_fou
 		rows += cell->differs == WCS_PART_ROW;
 		cell->row = salt_stripped(cell->row);
 		added = salt_buffer_add(&bucket->buffer, cell);
-		bucket->cut = added == 0 && rows == 1;
-		if (added == 0 && !bucket->cut)
-			salt_buffer_drop(&bucket->buffer);
+		bucket->cut = added == 0 && cell->differs > WCS_PART_ROW;
 		if (added <= 0 || (merge->each == WCS_EACH_ROW && rows == bucket->rows))
 			return added < 0 ? added : 0;
 	}
 	if (rc < 0)
 		return rc;
 	bucket->last = true;
-	found->place = rc == 0 ? merge->count : merge_place(merge, salt_bucket(cell->row));
+	merge_keep(merge, rc);
 	return 0;
 }
 
 /* Fills the bucket's buffer with the rows from the target on (data NULL: from the bucket's end
  * back), of which the engine may have found the first. 0 or an error. */
-static int merge_fill(struct merge *merge, size_t place, struct wcs_slice target,
-		      struct merge_found *found)
+static int merge_fill(struct merge *merge, size_t place, struct wcs_slice target)
 {
 	struct merge_bucket *bucket = &merge->buckets[place];
 	unsigned int number = (unsigned int)merge_place(merge, place);
 	struct wcs_scan *of = merge->base.below;
 	int rc = 1;
 
-	if (found->place != place || place == 0 ||
-	    (target.data != NULL && merge_passes(merge, salt_stripped(found->cell.row), target))) {
+	if (merge->found_place != (int)place ||
+	    (target.data != NULL && merge_passes(merge, salt_stripped(merge->found.row), target))) {
 		rc = of->ops->seek(of, salt_bound(merge->keys, number, target, merge->bytes));
 		if (rc == 0)
-			rc = of->ops->next(of, &found->cell);
+			rc = of->ops->next(of, &merge->found);
 	}
-	found->cell.differs = WCS_PART_ROW;
-	found->place = 0;
+	merge->found_place = -1;
+	merge->found.differs = WCS_PART_ROW;
 	salt_buffer_clear(&bucket->buffer);
 	bucket->last = bucket->cut = false;
-	rc = fill_copy(merge, place, rc, found);
+	rc = fill_copy(merge, place, rc);
 	if (rc != 0)
 		return rc;
 	bucket->known = true;
@@ -204,18 +213,18 @@ static void heap_sink(struct merge *merge, size_t at)
 static int heap_make(struct merge *merge)
 {
 	struct wcs_slice target = {merge->placed ? merge->row : NULL, merge->row_len};
-	struct merge_found found = {.place = 0};
 	int rc = 0;
 
+	merge->found_place = -1;
 	merge->heap_count = 0;
 	for (size_t place = 0; place < merge->count && rc == 0; place++) {
 		struct merge_bucket *bucket = &merge->buckets[place];
 
-		if (!bucket->known && place < found.place) {
+		if (!bucket->known && (int)place < merge->found_place) {
 			salt_buffer_clear(&bucket->buffer);
 			bucket->known = bucket->last = true;
 		} else if (!bucket->known) {
-			rc = merge_fill(merge, place, target, &found);
+			rc = merge_fill(merge, place, target);
 		}
 		if (!bucket_ends(bucket))
 			merge->heap[merge->heap_count++] = (unsigned char)place;
@@ -231,12 +240,11 @@ static int heap_advance(struct merge *merge)
 {
 	struct merge_bucket *bucket = merge_root(merge);
 	struct wcs_slice behind = {merge->row, merge->row_len + !merge->reverse};
-	struct merge_found found = {.place = 0};
 	int rc = 0;
 
 	merge->row[merge->row_len] = '\0';
 	if (!salt_buffer_next(&bucket->buffer) && !bucket->last)
-		rc = merge_fill(merge, merge->heap[0], behind, &found);
+		rc = merge_fill(merge, merge->heap[0], behind);
 	if (rc == 0 && bucket_ends(bucket))
 		merge->heap[0] = merge->heap[--merge->heap_count];
 	if (rc == 0 && merge->heap_count > 0)
@@ -252,6 +260,7 @@ static int row_enter_direct(struct merge *merge, const char *family, struct wcs_
 	struct wcs_scan *of = merge->base.below;
 
 	merge->direct = true;
+	merge->found_place = -1;
 	return of->ops->enter(of, wcs_keys_stored(merge->keys, merge_row(merge), merge->bytes),
 			      family, qualifier);
 }
@@ -281,6 +290,24 @@ static int row_go_direct(struct merge *merge)
 	return 0;
 }
 
+/* The row's next cell from the engine: 1, 0 or an error. */
+static int row_read_direct(struct merge *merge, struct wcs_cell *cell)
+{
+	int rc = merge->base.below->ops->next(merge->base.below, &merge->found);
+
+	if (rc < 0)
+		return rc;
+	if (rc == 0 || merge_place(merge, salt_bucket(merge->found.row)) != merge->heap[0] ||
+	    wcs_slice_compare(salt_stripped(merge->found.row), merge_row(merge)) != 0) {
+		merge_keep(merge, rc);
+		return 0;
+	}
+	*cell = merge->found;
+	if (cell->differs < merge->differs)
+		merge->differs = cell->differs;
+	return 1;
+}
+
 /* The row's next cell: 1, 0 or an error. */
 static int row_read(struct merge *merge, struct wcs_cell *cell)
 {
@@ -296,18 +323,11 @@ static int row_read(struct merge *merge, struct wcs_cell *cell)
 		if (merge->skip == WCS_PART_TS || merge->differs <= merge->skip)
 			return 1;
 	}
-	if (!merge->direct && !root->cut)
+	if (!merge->direct && !row_is_cut(root))
 		return 0;
 	if (!merge->direct)
 		rc = row_go_direct(merge);
-	if (rc == 0)
-		rc = merge->base.below->ops->next(merge->base.below, cell);
-	if (rc <= 0)
-		return rc;
-	if (cell->differs < merge->differs)
-		merge->differs = cell->differs;
-	return merge_place(merge, salt_bucket(cell->row)) == merge->heap[0] &&
-	       wcs_slice_compare(salt_stripped(cell->row), merge_row(merge)) == 0;
+	return rc == 0 ? row_read_direct(merge, cell) : rc;
 }
 
 /* Moves to the next row. 1: there; 0: the end; or an error. */
@@ -431,7 +451,7 @@ static int merge_enter(struct wcs_scan *base, struct wcs_slice row, const char *
 	else if (!merge->direct)
 		merge->at = row_find(&root->buffer, (struct wcs_slice){family, strlen(family)},
 				     qualifier);
-	if (merge->direct || (root->cut && merge->at == root->buffer.end))
+	if (merge->direct || (row_is_cut(root) && merge->at == root->buffer.end))
 		return row_enter_direct(merge, family, qualifier);
 	return 0;
 }
