@@ -21,6 +21,10 @@ void wcs_fsck_found(struct wcs_fsck *fsck, enum wcs_found kind, const char *what
 		    const char *where, ...) __attribute__((format(printf, 5, 6)));
 /* May the check repair the store? Asks once. */
 bool wcs_fsck_agreed(struct wcs_fsck *fsck);
+/* Clones the directory that from is open on, to one of that name below `path` (store/disk/clone.h).
+ */
+int wcs_fsck_clone(struct wcs_fsck *fsck, const char *path, const char *links, int from,
+		   const char *name);
 /* Before the first change: makes a clone of the store in the quarantine, durably. 0 if it has one.
  * -ENOSPC, -EIO, -ENOMEM, -ECANCELED; the fault is filled. */
 int wcs_fsck_keep(struct wcs_fsck *fsck);

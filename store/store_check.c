@@ -63,18 +63,25 @@ static bool fsck_copies(void *ctx, uint64_t done)
 	return wcs_fsck_progress(ctx, "copy, MiB", done >> 20, 0) == 0;
 }
 
-int wcs_fsck_keep(struct wcs_fsck *fsck)
+int wcs_fsck_clone(struct wcs_fsck *fsck, const char *path, const char *links, int from,
+		   const char *name)
 {
-	const struct directory_clone request = {.path = fsck->options->quarantine,
+	const struct directory_clone request = {.path = path,
+						.links = links,
 						.fixed = fsck->fixed,
 						.go_on = fsck_copies,
 						.ctx = fsck,
 						.fault = fsck->fault};
 
+	return directory_clone(&request, from, name);
+}
+
+int wcs_fsck_keep(struct wcs_fsck *fsck)
+{
 	int rc = 0;
 
 	if (!fsck->result->quarantined)
-		rc = directory_clone(&request, fsck->store, "store");
+		rc = wcs_fsck_clone(fsck, fsck->options->quarantine, NULL, fsck->store, "store");
 	fsck->result->quarantined = rc == 0;
 	return rc;
 }

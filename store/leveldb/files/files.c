@@ -401,8 +401,6 @@ static int files_table(struct ldb_files *files, uint64_t number)
 	close(fd);
 	if (!rc)
 		rc = files_judge(files, &found, known);
-	if (!rc && files->table)
-		rc = files->table(files->ctx, &found);
 	free(found.smallest.data);
 	free(found.largest.data);
 	return rc;

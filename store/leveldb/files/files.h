@@ -53,8 +53,6 @@ struct ldb_files {
 	int (*change)(void *ctx, uint64_t tag, struct wcs_slice key, struct wcs_slice value);
 	/* Entries of a table between two internal keys cannot be read. An empty one: not known. */
 	int (*lost)(void *ctx, uint64_t number, struct wcs_slice from, struct wcs_slice to);
-	/* A table was read. */
-	int (*table)(void *ctx, struct ldb_files_fault *found);
 	void *ctx;
 };
 

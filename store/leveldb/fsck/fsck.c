@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "lib/system/message.h"
-#include "store/disk/clone.h"
 #include "store/disk/directory.h"
 
 #define FSCK_CACHE (4u << 20)
@@ -31,12 +30,6 @@ static void fsck_log(void *ctx, enum wcs_log_level level, const char *text)
 
 	if (level == WCS_LOG_ERROR)
 		wcs_fault_set(f->fsck->fault, -EIO, "%s", text);
-}
-
-static int64_t fsck_now(void *ctx)
-{
-	(void)ctx;
-	return 0;
 }
 
 /* ---- Beside data/ ------------------------------------------------------------------------ */
@@ -90,24 +83,12 @@ static int fsck_copy(struct ldb_fsck *f)
 
 /* ---- What is judged ---------------------------------------------------------------------- */
 
-static bool fsck_copies(void *ctx, uint64_t done)
-{
-	struct ldb_fsck *f = ctx;
-
-	return wcs_fsck_progress(f->fsck, "copy, MiB", done >> 20, 0) == 0;
-}
-
 /* Opens a clone of LevelDB's files, of that name below `path`. links: tables are symbolic links. */
 static int fsck_clone(struct ldb_fsck *f, const char *path, const char *name, bool links)
 {
 	char *whole = links ? realpath(f->data, NULL) : NULL, *data = NULL;
-	const struct directory_clone request = {.path = path,
-						.links = whole,
-						.fixed = f->fsck->fixed,
-						.go_on = fsck_copies,
-						.ctx = f,
-						.fault = f->fsck->fault};
-	int rc = links && !whole ? -ENOMEM : directory_clone(&request, f->files.dir, name);
+	int rc = links && !whole ? -ENOMEM
+				 : wcs_fsck_clone(f->fsck, path, whole, f->files.dir, name);
 
 	if (!rc && asprintf(&data, "%s/%s", path, name) < 0)
 		rc = -ENOMEM;
@@ -155,12 +136,12 @@ static int fsck_room(struct ldb_fsck *f, const char *path)
 
 	if (statvfs(path, &space) != 0)
 		return fsck_fail(f, directory_error(errno));
-	if ((uint64_t)space.f_bavail * space.f_frsize >= f->live)
+	if ((uint64_t)space.f_bavail * space.f_frsize >= f->files.bytes)
 		return 0;
 	return wcs_fault_set(f->fsck->fault, -ENOSPC,
 			     "%s: a repair copies up to %" PRIu64
 			     " MiB, which that medium has no room for; make room and repair again",
-			     directory_name(path), (f->live >> 20) + 1);
+			     directory_name(path), (f->files.bytes >> 20) + 1);
 }
 
 /* Makes the new database in the store of that path. The quarantine is made once it is known that
@@ -314,8 +295,7 @@ int ldb_fsck_store(const char *path, struct wcs_fsck *fsck)
 	int rc;
 
 	ldb_replace_start(NULL);
-	f.options = (struct wcs_options){
-		.log = fsck_log, .log_ctx = &f, .now = fsck_now, .cache_bytes = FSCK_CACHE};
+	f.options = (struct wcs_options){.log = fsck_log, .log_ctx = &f, .cache_bytes = FSCK_CACHE};
 	f.batch = leveldb_writebatch_create();
 	if (asprintf(&f.data, "%s/" DIRECTORY_DATA, path) < 0)
 		f.data = NULL;

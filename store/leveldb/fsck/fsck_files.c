@@ -34,12 +34,6 @@ static int files_torn(struct ldb_files *files, const char *name, uint64_t end, u
 	return 0;
 }
 
-static int files_table(void *ctx, struct ldb_files_fault *found)
-{
-	((struct ldb_fsck *)ctx)->live += found->bytes;
-	return 0;
-}
-
 /* Ends the check at a file that this process may not read, which is no damage, and at a directory
  * in the place of a file, which somebody made. */
 static int files_may_read(void *ctx, int dir, const char *name)
@@ -92,7 +86,6 @@ int ldb_fsck_files(struct ldb_fsck *f)
 		return rc;
 	files->progress = files_progress;
 	files->torn = files_torn;
-	files->table = files_table;
 	files->ctx = f;
 	f->fsck->fault->text[0] = '\0';
 	rc = directory_each(files->dir, files_may_read, f);
@@ -127,7 +120,6 @@ int ldb_fsck_files_read(struct ldb_fsck *f, int (*each)(void *f, uint64_t tag, s
 
 	files->all += files->bytes;
 	files->torn = NULL;
-	files->table = NULL;
 	files->change = each;
 	files->lost = ldb_fsck_lose;
 	rc = ldb_files_entries(files);

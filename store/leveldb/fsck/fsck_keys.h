@@ -42,7 +42,6 @@ struct ldb_fsck {
 	int dir;		    /* the store's directory, open */
 	char *data;		    /* path of LevelDB's files */
 	struct ldb_files files;
-	uint64_t live;	  /* bytes of the tables that are read */
 	char *scratch;	  /* path of the temporary directory */
 	struct ldb *sort; /* in it, see fsck_scratch.c */
 	struct ldb *db;	  /* a clone of the store's LevelDB, or what could be read of it */
