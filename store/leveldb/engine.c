@@ -283,7 +283,7 @@ static void engine_close(void *engine)
 	struct ldb *db = engine;
 
 	ldb_compact_stop(db);
-	ldb_space_save(db, true);
+	ldb_space_save(db);
 	ldb_engine_close_raw(db);
 }
 

@@ -198,7 +198,8 @@ static void *compact_main(void *arg)
 		if (done > 0)
 			continue;
 		quiet = atomic_load(&space->looks) == 0;
-		ldb_space_save(db, quiet);
+		if (quiet)
+			ldb_space_save(db);
 		left = (quiet || full) && compact_left(db);
 		pthread_mutex_lock(&space->lock);
 		space->full = space->full && !full;

@@ -109,8 +109,8 @@ void ldb_space_wait(struct ldb *db, uint64_t number);
  * few seconds at most. */
 void ldb_space_full(void *db);
 void ldb_space_compactions(struct ldb *db, uint64_t *finished, uint64_t *pending);
-/* Writes the note if the counts changed and there are no deletes now, or were many. */
-void ldb_space_save(struct ldb *db, bool rests);
+/* Writes the note if the counts changed. */
+void ldb_space_save(struct ldb *db);
 /* The rest is for the thread of compact.c. Takes the table to compact next, and its range of dead
  * keys; false: there is none. all: whatever the bound. */
 bool ldb_space_take(struct ldb *db, bool all, struct ldb_range *range);

@@ -13,8 +13,9 @@
  * more than the size of its range. LevelDB's own compactions drop dead bytes unnoticed, which costs
  * at most one needless compaction of the table.
  *
- * The counts are in a note, written after 8 MiB of deletes and some seconds after the last one. A
- * kill loses later counts. The next session does not know where in the table its dead keys are. All
+ * The counts are in a note. The thread whose delete makes 4 MiB of them writes it, since the thread
+ * that compacts may be busy for long; so do a rest of some seconds and the end of a session. A kill
+ * loses later counts. The next session does not know where in the table its dead keys are. All
  * of the store counts as dead if the note is missing or damaged.
  */
 #include <errno.h>
@@ -31,7 +32,7 @@ enum {
 	SPACE_REST_MS = 50,
 	SPACE_RESTS = 40, /* at most, while LevelDB lags behind */
 };
-#define SPACE_UNSAVED (8u << 20) /* dead bytes that a kill may forget */
+#define SPACE_UNSAVED (4u << 20) /* dead bytes that a kill may forget */
 /* In place of a table's id: all keys that are not of cells, and all keys. */
 #define SPACE_OTHERS 0u
 #define SPACE_ALL    UINT32_MAX
@@ -80,17 +81,21 @@ void ldb_space_dead(struct ldb *db, struct wcs_slice from, struct wcs_slice to, 
 {
 	struct ldb_range range = ldb_range(from, to);
 	struct ldb_space *space = db->space;
+	bool many;
 
 	pthread_mutex_lock(&space->lock);
 	space_add(space, space_id(&range), &range, bytes);
 	space->unsaved += bytes;
 	space->dirty = true;
-	if (space->looks == 0 || space->unsaved >= SPACE_UNSAVED) {
+	many = space->unsaved >= SPACE_UNSAVED;
+	if (space->looks == 0) {
 		space->woken = true;
 		pthread_cond_signal(&space->wake);
 	}
 	space->looks = LDB_SPACE_LOOKS;
 	pthread_mutex_unlock(&space->lock);
+	if (many)
+		ldb_space_save(db);
 }
 
 void ldb_space_dead_key(struct ldb *db, const void *key, size_t len, uint64_t value)
@@ -315,14 +320,14 @@ static size_t space_put(unsigned char *to, const struct ldb_dead *table)
 	return SPACE_COUNT;
 }
 
-void ldb_space_save(struct ldb *db, bool rests)
+void ldb_space_save(struct ldb *db)
 {
 	struct ldb_space *space = db->space;
 	unsigned char *record = NULL;
 	size_t len = 0;
 
 	pthread_mutex_lock(&space->lock);
-	if (space->dirty && (rests || space->unsaved >= SPACE_UNSAVED))
+	if (space->dirty)
 		record = malloc((space->count + 1) * SPACE_COUNT);
 	if (record) {
 		len = space->taken ? space_put(record, space->taken) : 0;
