@@ -21,10 +21,8 @@
 #include "store/leveldb/compaction/compaction.h"
 
 enum {
-	COMPACT_TABLES = 8, /* in one slice at most */
-	COMPACT_FILES = 4,  /* besides merged tables: a log, one table, MANIFEST, CURRENT */
-	COMPACT_PAUSE_MS = 50,
-	COMPACT_PAUSES = 40,	 /* at most, before a slice, while LevelDB lags behind */
+	COMPACT_TABLES = 8,	 /* in one slice at most */
+	COMPACT_FILES = 4,	 /* besides merged tables: a log, one table, MANIFEST, CURRENT */
 	COMPACT_TRIES = 3,	 /* of a slice */
 	COMPACT_LOOK_MS = 2000,	 /* between looks, while there are deletes */
 	COMPACT_REST_MS = 20000, /* and while something waits for room or for readers */
@@ -123,19 +121,19 @@ static bool compact_slice(struct ldb *db, struct ldb_range *range)
 	if (!done)
 		return false;
 	after = ldb_space_size(db, &slice);
-	ldb_space_freed(db, &slice, before > after ? before - after : 0);
+	ldb_space_freed(db, &slice, before, after);
 	range->from = slice.to;
 	return true;
 }
 
 /* ---- The thread -------------------------------------------------------------------------- */
 
-/* Deletes extents, and compacts the ranges that were pushed, as far as it can. */
-static void compact_pushed(struct ldb *db)
+/* Compacts the ranges that were pushed, as far as it can, and deletes some extents. True: more of
+ * these can be deleted. */
+static bool compact_pushed(struct ldb *db)
 {
 	struct ldb_space *space = db->space;
 
-	ldb_reclaim_run(db);
 	pthread_mutex_lock(&space->lock);
 	while (space->finished < space->pushed) {
 		struct ldb_range range = space->ranges[(space->finished + 1) % LDB_SPACE_RANGES];
@@ -148,6 +146,7 @@ static void compact_pushed(struct ldb *db)
 		pthread_cond_broadcast(&space->done);
 	}
 	pthread_mutex_unlock(&space->lock);
+	return ldb_reclaim_run(db);
 }
 
 /* Compacts the table with the largest share of dead bytes. 0: there is none; 1: done; -1: it could
@@ -161,9 +160,10 @@ static int compact_densest(struct ldb *db, bool full)
 		return 0;
 	do {
 		done = compact_slice(db, &range);
+		ldb_space_save(db);
 		compact_pushed(db);
 	} while (done && ldb_place_compare(&range.from, &range.to) < 0);
-	ldb_space_taken(db, done);
+	ldb_space_taken(db, &range, done);
 	return done ? 1 : -1;
 }
 
@@ -190,12 +190,10 @@ static void *compact_main(void *arg)
 	struct ldb_space *space = db->space;
 
 	while (!space->stop) {
-		bool full = space->full, quiet, left;
-		int done;
+		bool full = space->full, more = compact_pushed(db), quiet, left;
+		int done = compact_densest(db, full);
 
-		compact_pushed(db);
-		done = compact_densest(db, full);
-		if (done > 0)
+		if (done > 0 || more)
 			continue;
 		quiet = atomic_load(&space->looks) == 0;
 		if (quiet)

@@ -28,8 +28,9 @@ struct ldb_hold {
 };
 int ldb_reclaim_start(struct ldb *db);
 void ldb_reclaim_stop(struct ldb *db); /* frees */
-/* Deletes garbage, for the thread of compact.c, until readers need the rest. */
-void ldb_reclaim_run(struct ldb *db);
+/* Deletes one round of garbage, for the thread of compact.c. True: there may be more that no reader
+ * needs. */
+bool ldb_reclaim_run(struct ldb *db);
 /* Tells the thread that a garbage record was committed. */
 void ldb_reclaim_wake(struct ldb *db);
 /* Enter before a cell is looked up, leave after its extents were last read. A ticket keeps all
@@ -60,7 +61,7 @@ struct ldb_space {
 	pthread_cond_t done;	    /* the others: a range was compacted, stop */
 	atomic_bool stop;	    /* set under lock, as full and looks */
 	atomic_bool full;	    /* compact every table with dead bytes: the medium is full */
-	_Atomic unsigned int looks; /* that the thread still takes, if there are no deletes */
+	_Atomic unsigned int looks; /* left before the thread sleeps, if there are no deletes */
 	/* under lock */
 	bool woken;				   /* the thread should look for work */
 	int64_t next_full;			   /* full is not set before, as of clock_ns */
@@ -88,9 +89,10 @@ uint64_t ldb_space_extents(struct ldb *db, uint64_t extents);
 uint64_t ldb_space_bytes(struct ldb *db);
 /* Bytes of LevelDB's tables in the range, about. */
 uint64_t ldb_space_size(struct ldb *db, const struct ldb_range *range);
-/* Appends a range to compact if fewer than `most` ranges wait or are being compacted. waits: until
- * then, and the caller holds no lock. Returns the range's number. 0: it will not be compacted; the
- * thread finds it later, by its dead bytes, or a writer by steps across its tombstones. */
+/* Appends a range to compact if fewer than `most` ranges wait or are being compacted. waits: it
+ * waits until there are fewer, and the caller holds no lock. Returns the range's number. 0: it will
+ * not be compacted; the thread finds it later, by its dead bytes, or a writer by steps across its
+ * tombstones. */
 uint64_t ldb_space_push(struct ldb *db, const struct ldb_range *range, unsigned int most,
 			bool waits);
 /* Wakes the thread. */
@@ -114,10 +116,11 @@ void ldb_space_save(struct ldb *db);
 /* The rest is for the thread of compact.c. Takes the table to compact next, and its range of dead
  * keys; false: there is none. all: whatever the bound. */
 bool ldb_space_take(struct ldb *db, bool all, struct ldb_range *range);
-/* Gives it back. done: all of the range was compacted. */
-void ldb_space_taken(struct ldb *db, bool done);
-/* Subtracts bytes that a compaction freed in the range. */
-void ldb_space_freed(struct ldb *db, const struct ldb_range *range, uint64_t bytes);
+/* Gives it back. done: all of the range was compacted; else `left` of it was not. */
+void ldb_space_taken(struct ldb *db, const struct ldb_range *left, bool done);
+/* A compaction of the range freed bytes: its size before and after. */
+void ldb_space_freed(struct ldb *db, const struct ldb_range *range, uint64_t before,
+		     uint64_t after);
 
 /* ---- compact.c: the thread that compacts ---- */
 int ldb_compact_start(struct ldb *db);

@@ -251,23 +251,24 @@ static int reclaim_next(struct ldb *db)
 	return 1;
 }
 
-void ldb_reclaim_run(struct ldb *db)
+bool ldb_reclaim_run(struct ldb *db)
 {
-	int rc = 1;
+	int rc;
 
-	while (rc > 0 && !db->space->stop && !ldb_db_failed(db) && reclaim_unread(db->reclaim)) {
-		rc = reclaim_delete(db);
-		if (!rc)
-			rc = reclaim_next(db);
-	}
+	if (db->space->stop || ldb_db_failed(db) || !reclaim_unread(db->reclaim))
+		return false;
+	rc = reclaim_delete(db);
+	if (!rc)
+		rc = reclaim_next(db);
 	if (rc >= 0)
-		return;
+		return rc > 0;
 	db->reclaim->passes = false;
 	pthread_mutex_lock(&db->reclaim->lock);
 	db->reclaim->count = 0;
 	db->reclaim->wanted = false;
 	pthread_mutex_unlock(&db->reclaim->lock);
 	ldb_db_log(db, WCS_LOG_WARNING, "space of deleted values is not reclaimed for now");
+	return false;
 }
 
 int ldb_reclaim_start(struct ldb *db)

@@ -5,8 +5,8 @@
  *
  * There is one count for each table, and one for all other keys, with the values in extents. While
  * the sum exceeds a fifth of the store, the table with the largest share of dead bytes is
- * compacted, from its first to its last dead key. Behind that nothing of it is dead but the keys
- * that were deleted meanwhile. A compaction meets at most four live bytes for each dead one;
+ * compacted, from its first to its last dead key. Afterwards only keys that were deleted
+ * meanwhile are dead. A compaction meets at most four live bytes for each dead one;
  * LevelDB writes each of them once or twice.
  *
  * The counts are estimates. Extents and cells are counted uncompressed, so a table never counts for
@@ -103,9 +103,10 @@ void ldb_space_dead_key(struct ldb *db, const void *key, size_t len, uint64_t va
 	ldb_space_dead(db, (struct wcs_slice){key, len}, (struct wcs_slice){key, len}, len + value);
 }
 
-void ldb_space_freed(struct ldb *db, const struct ldb_range *range, uint64_t bytes)
+void ldb_space_freed(struct ldb *db, const struct ldb_range *range, uint64_t before, uint64_t after)
 {
 	struct ldb_space *space = db->space;
+	uint64_t bytes = before > after ? before - after : 0;
 	uint32_t id = space_id(range);
 	struct ldb_dead *table;
 
@@ -114,6 +115,8 @@ void ldb_space_freed(struct ldb *db, const struct ldb_range *range, uint64_t byt
 	if (!table || (table->id != id && table->id != SPACE_ALL))
 		table = *space_find(space, id);
 	if (table) {
+		if (table->id == SPACE_ALL) /* what is left of the slice is not dead */
+			bytes = before;
 		bytes = bytes < table->bytes ? bytes : table->bytes;
 		table->bytes -= bytes;
 		space->sum -= bytes;
@@ -204,7 +207,7 @@ bool ldb_space_take(struct ldb *db, bool all, struct ldb_range *range)
 	return link != NULL;
 }
 
-void ldb_space_taken(struct ldb *db, bool done)
+void ldb_space_taken(struct ldb *db, const struct ldb_range *left, bool done)
 {
 	struct ldb_space *space = db->space;
 	struct ldb_dead *taken = space->taken;
@@ -215,7 +218,7 @@ void ldb_space_taken(struct ldb *db, bool done)
 	space->count--;
 	space->dirty |= done;
 	if (!done)
-		space_add(space, taken->id, &taken->range, taken->bytes);
+		space_add(space, taken->id, left, taken->bytes);
 	space->compacted++;
 	pthread_mutex_unlock(&space->lock);
 	free(taken);
