@@ -110,7 +110,7 @@ static bool compact_slice(struct ldb *db, struct ldb_range *range)
 	uint64_t most, before, after;
 	bool done = false;
 
-	ldb_space_yield(db);
+	ldb_space_yield(db, false);
 	most = compact_most(db);
 	slice.to = compact_end(db, range, most);
 	before = ldb_space_size(db, &slice);

@@ -102,9 +102,9 @@ void ldb_space_wake(struct ldb *db);
 bool ldb_space_sleep(struct ldb_space *space, long ms, bool until_woken);
 /* Sleeps a moment, or until the store is closed. */
 void ldb_space_rest(struct ldb *db);
-/* Lets LevelDB catch up, for a limited time, because its writers may never pause. False: the store
- * is being closed. */
-bool ldb_space_yield(struct ldb *db);
+/* Lets LevelDB catch up, for a limited time, because its writers may never pause. to_ranges: only
+ * while no range waits. False: the store is being closed. */
+bool ldb_space_yield(struct ldb *db, bool to_ranges);
 /* Returns once that range and all before it were compacted or given up. */
 void ldb_space_wait(struct ldb *db, uint64_t number);
 /* Lets the thread compact everything with dead bytes and remove the tables that readers kept; every

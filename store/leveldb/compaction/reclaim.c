@@ -179,7 +179,7 @@ static int reclaim_delete(struct ldb *db)
 	leveldb_writebatch_t *batch = leveldb_writebatch_create();
 	int rc = reclaim->count > 0 ? ldb_sync_logs(db) : 0;
 
-	for (size_t i = 0; i < reclaim->count && !rc && ldb_space_yield(db); i++) {
+	for (size_t i = 0; i < reclaim->count && !rc && ldb_space_yield(db, true); i++) {
 		const struct reclaim_item *item = &reclaim->items[i];
 
 		for (uint32_t extent = 0; extent < item->extents; extent++)

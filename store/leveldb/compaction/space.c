@@ -307,11 +307,17 @@ void ldb_space_rest(struct ldb *db)
 	pthread_mutex_unlock(&db->space->lock);
 }
 
-bool ldb_space_yield(struct ldb *db)
+bool ldb_space_yield(struct ldb *db, bool to_ranges)
 {
-	for (int i = 0; i < SPACE_RESTS && !db->space->stop && ldb_commit_busy(db); i++)
-		ldb_space_rest(db);
-	return !db->space->stop;
+	struct ldb_space *space = db->space;
+
+	pthread_mutex_lock(&space->lock);
+	for (int i = 0; i < SPACE_RESTS && !space->stop && ldb_commit_busy(db) &&
+			!(to_ranges && space->finished < space->pushed);
+	     i++)
+		ldb_space_sleep(space, SPACE_REST_MS, false);
+	pthread_mutex_unlock(&space->lock);
+	return !space->stop;
 }
 
 /* ---- The note ---------------------------------------------------------------------------- */
