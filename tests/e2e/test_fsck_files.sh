@@ -92,6 +92,9 @@ a table of another store | cp $foreign data/$table | data/$table: it is another 
 no table | d rm .ldb | data/$table: it is missing | refused 2000
 a table with bytes behind it | head -c 5000 /dev/urandom >>data/$table | data/$table: it has [0-9]* $should .*; repair: [0-9]* $stay | all | ! grep lost second && tail -n 1 first | grep 'left; [0-9]* files; tables, rows and cells were not counted$' && tail -n 1 second | grep 'files, 2 tables, 4000 rows, 4000 cells, 0 large values$'
 a table that no MANIFEST lists | cp data/$table data/000099.ldb | | clean kept=- all | grep '^s: data/000099.ldb: no MANIFEST lists it; the next mount removes it$' first
+a table whose copy no MANIFEST lists | cp data/$table data/000099.ldb; d cut data/$table 0 | data/$table: it has 0 $should | all
+one of which a cell was replaced since | d put $(cell 1 a1000 f q 1) 00000000016869; d cut .ldb 0; cp ../files/data/$table data/000099.ldb | data/.*.ldb: it has 0 $should | below | diff <(sed 's/^..t","a1000.*/["t","a1000","f","q",1,"hi"]/; /"b/d' whole) <(cells s | grep -v '"b')
+one with other keys than those that are damaged | cp $foreign data/000099.ldb; d flip data/$table 10000 | data/$table: at [0-9]*: a block whose checksum is wrong | 3800
 a log whose number leaves no room | d mv .log 18014398509481984.log | data/$log: it is missing & data/18014398509481984.log: LevelDB gives no log this number | refused all
 a MANIFEST that is cut | d cut MANIFEST 60 | data/$manifest: it has no edits | refused all
 CURRENT that is none | d flip CURRENT 3 | data/CURRENT: it does not name a MANIFEST | refused all

@@ -511,6 +511,19 @@ int ldb_files_entries(struct ldb_files *files)
 	return rc;
 }
 
+int ldb_files_unlisted(struct ldb_files *files)
+{
+	size_t faults = files->fault_count;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < files->list_count; i++)
+		if (!ldb_files_is_used(files, &files->list[i]) &&
+		    files->list[i].kind == LDB_FILE_TABLE)
+			rc = files_table(files, files->list[i].number);
+	files->fault_count = faults;
+	return rc;
+}
+
 /* ---- The end of the MANIFEST ------------------------------------------------------------- */
 
 int ldb_files_end(struct ldb_files *files)

@@ -78,6 +78,10 @@ bool ldb_files_is_used(const struct ldb_files *files, const struct ldb_files_nam
  * those of all that there are, but for foreign tables, in any order. Notes no faults. */
 int ldb_files_entries(struct ldb_files *files);
 
+/* Gives the entries of the tables that the MANIFEST does not list, in any order. Notes no faults.
+ */
+int ldb_files_unlisted(struct ldb_files *files);
+
 /* Before LevelDB opens the directory: cuts torn files, keeps what it cuts beside, and logs that.
  * -EIO: a file is damaged; fault names it. */
 int ldb_files_check(const char *path, const struct wcs_options *options, struct wcs_fault *fault);

@@ -99,11 +99,22 @@ static int fsck_clone(struct ldb_fsck *f, const char *path, const char *name, bo
 	return rc;
 }
 
-/* Writes what can be read of the files to a new database. The levels of the tables tell which of
- * two entries is newer, unless the MANIFEST is damaged, or made by LevelDB's own repair. */
-static int fsck_rebuild(struct ldb_fsck *f, const char *path)
+/* Do the levels of all tables tell which of two entries is newer? Not if the MANIFEST is damaged or
+ * made by LevelDB's own repair, or if it does not list one. */
+static bool fsck_is_ordered(const struct ldb_fsck *f)
 {
 	bool ordered = f->files.whole && f->files.manifest.log_number != 0;
+
+	for (size_t i = 0; i < f->files.list_count; i++)
+		if (f->files.list[i].kind == LDB_FILE_TABLE)
+			ordered &= ldb_files_is_used(&f->files, &f->files.list[i]);
+	return ordered;
+}
+
+/* Writes what can be read of the files to a new database. */
+static int fsck_rebuild(struct ldb_fsck *f, const char *path)
+{
+	bool ordered = fsck_is_ordered(f);
 	int rc = 0;
 
 	f->to = f->sort;
@@ -198,7 +209,7 @@ static int fsck_repair(struct ldb_fsck *f, const char *store)
 	rc = fsck_left(f);
 	if (!rc)
 		rc = fsck_room(f, f->data);
-	if (!rc && !f->files.whole)
+	if (!rc && f->files.fault_count > 0 && !fsck_is_ordered(f))
 		rc = fsck_room(f, f->scratch);
 	if (rc)
 		return rc;

@@ -124,9 +124,13 @@ int ldb_fsck_files_read(struct ldb_fsck *f, int (*each)(void *f, uint64_t tag, s
 	files->lost = ldb_fsck_lose;
 	rc = ldb_files_entries(files);
 	if (!rc)
-		rc = ldb_fsck_flush(f);
-	if (!rc)
 		rc = files_lose(f);
+	files->lost = NULL;
+	files->change = ldb_fsck_scratch_lost;
+	if (!rc && files->whole)
+		rc = ldb_files_unlisted(files);
+	if (!rc)
+		rc = ldb_fsck_flush(f);
 	return files_fail(f, rc);
 }
 

@@ -78,7 +78,10 @@ int ldb_fsck_scratch_open(struct ldb_fsck *f);
 void ldb_fsck_scratch_close(struct ldb_fsck *f);
 /* Adds an entry of a log or table; f is the first argument. tag: of the internal key. */
 int ldb_fsck_scratch_add(void *f, uint64_t tag, struct wcs_slice key, struct wcs_slice value);
-/* As that, for entries in the order of ldb_files_entries: writes them as they are. */
+/* As that, if ldb_fsck_is_lost: an old table can have what was deleted since. */
+int ldb_fsck_scratch_lost(void *f, uint64_t tag, struct wcs_slice key, struct wcs_slice value);
+/* As ldb_fsck_scratch_add, for entries in the order of ldb_files_entries: writes them as they are.
+ */
 int ldb_fsck_scratch_pass(void *f, uint64_t tag, struct wcs_slice key, struct wcs_slice value);
 /* Writes the newest value of each key that was added. */
 int ldb_fsck_scratch_copy(struct ldb_fsck *f);
@@ -92,7 +95,8 @@ int ldb_fsck_claimed(struct ldb_fsck *f, uint64_t id, struct ldb_fsck_claim *cla
 int ldb_fsck_files(struct ldb_fsck *f);
 /* Reports these faults, and in a check files that no MANIFEST lists. */
 int ldb_fsck_files_tell(struct ldb_fsck *f);
-/* Reads the files once more, and notes what is lost. each: takes the entries. */
+/* Reads the files once more, and notes what is lost. each: takes the entries, but for those of
+ * tables that the MANIFEST does not list, which ldb_fsck_scratch_lost takes. */
 int ldb_fsck_files_read(struct ldb_fsck *f, int (*each)(void *f, uint64_t tag, struct wcs_slice key,
 							struct wcs_slice value));
 /* Checks the files of the new database, of that path: a fault is an error. */
@@ -103,6 +107,8 @@ int ldb_fsck_files_verify(struct ldb_fsck *f, const char *path);
 const char *ldb_fsck_cell_place(struct ldb_fsck *f, struct wcs_slice key);
 /* Notes that keys between these two internal ones may be lost; f is the first argument. -ENOMEM. */
 int ldb_fsck_lose(void *f, uint64_t number, struct wcs_slice from, struct wcs_slice to);
+/* May that key have been lost? */
+bool ldb_fsck_is_lost(const struct ldb_fsck *f, struct wcs_slice key);
 void ldb_fsck_lost_free(struct ldb_fsck *f);
 /* Reports the rows in these ranges, once the tables are known. */
 void ldb_fsck_lost_tell(struct ldb_fsck *f);

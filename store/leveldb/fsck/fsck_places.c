@@ -59,6 +59,18 @@ int ldb_fsck_lose(void *ctx, uint64_t number, struct wcs_slice from, struct wcs_
 	return rc ? rc : ldb_buffer_set(&lost->to, places_key(to));
 }
 
+bool ldb_fsck_is_lost(const struct ldb_fsck *f, struct wcs_slice key)
+{
+	for (size_t i = 0; i < f->lost_count; i++) {
+		const struct ldb_buffer *from = &f->lost[i].from, *to = &f->lost[i].to;
+
+		if (wcs_slice_compare(ldb_buffer_slice(from), key) <= 0 &&
+		    (to->len == 0 || wcs_slice_compare(key, ldb_buffer_slice(to)) <= 0))
+			return true;
+	}
+	return false;
+}
+
 void ldb_fsck_lost_free(struct ldb_fsck *f)
 {
 	for (size_t i = 0; i < f->lost_count; i++) {

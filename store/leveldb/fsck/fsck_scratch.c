@@ -77,6 +77,11 @@ int ldb_fsck_scratch_add(void *ctx, uint64_t tag, struct wcs_slice key, struct w
 	return ldb_fsck_put(f, ldb_buffer_slice(to), value);
 }
 
+int ldb_fsck_scratch_lost(void *ctx, uint64_t tag, struct wcs_slice key, struct wcs_slice value)
+{
+	return ldb_fsck_is_lost(ctx, key) ? ldb_fsck_scratch_add(ctx, tag, key, value) : 0;
+}
+
 int ldb_fsck_scratch_pass(void *ctx, uint64_t tag, struct wcs_slice key, struct wcs_slice value)
 {
 	struct ldb_fsck *f = ctx;
