@@ -88,6 +88,13 @@ END
 back="table u: .*; repair: put back from TABLES"
 low="counter of tables: too low: what is there would be written over; repair: counted again"
 anew="TABLES: the copy of the tables' descriptions is damaged; repair: made anew"
+high="the number of its value leaves no room for more; repair: it has its own copy of that"
+{
+	echo '{"table":"t"}'
+	for i in 1 2 3; do
+		echo '{"key":"h'$i'","families":{"f":{"big":[{"ts":1,"value":"'"$(head -c 100000 /dev/zero | tr '\0' $i)"'"}]}}}'
+	done
+} >high
 gone="table lost-1, family f: $lost & table lost-1, family g: $lost"
 # A table without rows can be gone for good, since an older program removes it without a word to TABLES.
 rows <<END
@@ -115,6 +122,12 @@ no counter of values | d delete $next_value | counter of values: missing or dama
 a counter of values that is too low | d put $next_value 0000000000000001 | counter of values: too low: what is there would be written over | all
 a counter of tables that leaves no room | d put $next_table ffffffff | counter of tables: too high: it leaves no room for more; repair: counted again | refused=fsck.rowfs all | [ \$(get $next_table) = 00000003 ]
 a counter of values that leaves no room | d put $next_value ffffffffffffff00 | counter of values: too high: it leaves no room for more; repair: counted again | refused=fsck.rowfs all
+the highest counter of tables | d put $next_table 7fffffff | counter of tables: too high: it leaves no room for more; repair: counted again | all | [ \$(get $next_table) = 00000003 ]
+the highest counter of values | d put $next_value 7fffffffffffffff | counter of values: too high: it leaves no room for more; repair: counted again | all | [ \$(get $next_value) = 0000000000000003 ]
+values from the highest counter on | d put $next_value 7fffffffffffffff; "$BUILD/rowfs-load" . ../high 2>/dev/null | counter of values: too high & row h1, f:big at 1: $high & row h2, f:big at 1: $high & row h3, f:big at 1: $high | below | diff <({ cat whole; cells_of <high; } | sort) <(cells s)
+a counter of tables that leaves no room, without TABLES | rm TABLES; d put $next_table ffffffff | counter of tables: too high | refused=fsck.rowfs all
+a counter of tables that is too low, without TABLES | rm TABLES; d put $next_table 00000002 | counter of tables: too low | refused=fsck.rowfs all
+a table with the highest number | d "put $(description 2147483647) ${record:0:20}017a${record:24}; put $(cell 2147483647 r f q 5) 00000000016869" | table z: its number leaves no room for more tables; repair: it has another number | below | edited '\$a["z","r","f","q",5,"hi"]'
 a table whose number leaves no room | d "put $(description 4294967295) ${record:0:20}017a${record:24}; put $(cell 4294967295 r f q 5) 00000000016869" | table z: its number leaves no room for more tables; repair: it has another number | refused=fsck.rowfs below | edited '\$a["z","r","f","q",5,"hi"]'
 a damaged note of the collector | d put $note 00 | key 6d6e: the note of where the collector was is damaged | all
 a key of no kind | d put 7a01 02 | key 7a01: a key of no kind that there is | all

@@ -203,6 +203,9 @@ one twice in a log | d batch 5000 5000 | $used | reads=1 all
 2^54 in a log | d batch 18014398509481984 | $used | reads=1 all
 2^55 - 1 and 2^55 in a log | d batch 36028797018963967 36028797018963968 | $used | reads=1 all
 2^64 - 1 behind damage in a log | d "batch 5000 18446744073709551615; flip .log 8" | data/.*log: at 0: a record whose checksum is wrong | reads=1 1240
+2^54 - 40 in a log | d batch 18014398509481944 | $used | all
+an empty log with the number 2^54 - 4 | touch data/18014398509481980.log | data/18014398509481980.log: LevelDB gives no log this number | all
+the last number 2^54 - 1 | d edit 4 18014398509481983 | $manifest: its numbers leave no room for more | all
 the last number 2^56 - 1 | d edit 4 72057594037927935 | $manifest: the sequence number 72057594037927935 is too high | reads=1 all
 the last number 2^54 | d edit 4 18014398509481984 | $manifest: the sequence number 18014398509481984 is too high | reads=1 all
 the last number 2^64 - 1 | d edit 4 18446744073709551615 | $manifest: the sequence number 18446744073709551615 is too high | reads=1 all

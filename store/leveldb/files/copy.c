@@ -187,6 +187,18 @@ int ldb_copy_has_cells(struct ldb *db, uint32_t id, bool *has)
 	return rc;
 }
 
+/* A new table would take the place of one with that number. */
+static int copy_check_counter(struct ldb *db, uint32_t next)
+{
+	leveldb_iterator_t *iter = ldb_db_iterate(db);
+	int rc = 0;
+
+	ldb_iter_seek_id(iter, ldb_key_description(next));
+	if (ldb_iter_in_space(iter, ldb_key_description(0)))
+		rc = ldb_db_damaged(db, "the counter of tables is too low");
+	return ldb_db_iter_end(db, iter, rc);
+}
+
 int ldb_copy_open(struct ldb *db)
 {
 	int store = copy_open_store(db);
@@ -200,8 +212,10 @@ int ldb_copy_open(struct ldb *db)
 
 	if (store >= 0)
 		close(store);
-	if (rc != -ENOMEM) /* without a copy there is none to compare */
-		rc = rc ? 0 : ldb_db_next_table(db, &next);
+	if (rc != -ENOMEM) /* another error: there is no copy to compare */
+		rc = ldb_db_next_table(db, &next);
+	if (!rc)
+		rc = copy_check_counter(db, next);
 	while (!rc && !lost && ldb_copy_next(&copy, &at, &id, &record)) {
 		rc = ldb_db_get(db, ldb_key_description(id), &value, &len);
 		if (rc)

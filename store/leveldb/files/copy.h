@@ -35,7 +35,7 @@ int ldb_copy_remove(struct ldb *db);
 void ldb_copy_write(struct ldb *db);
 /* When the store is opened: writes the copy if there is none, or an older program changed the
  * descriptions. -EIO: damage, which fsck.rowfs repairs: a table with cells has its description in
- * the copy alone, or the counter is lower than the copy's. */
+ * the copy alone, or the counter is missing, lower than the copy's or not above all numbers. */
 int ldb_copy_open(struct ldb *db);
 /* *has: the table of that id has cells. */
 int ldb_copy_has_cells(struct ldb *db, uint32_t id, bool *has);

@@ -121,6 +121,7 @@ int ldb_files_open(const char *path, struct ldb_files *files, struct wcs_fault *
 	int rc;
 
 	memset(files, 0, sizeof(*files));
+	files->most = LDB_NUMBER_MAX;
 	files->dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (files->dir < 0)
 		return wcs_fault_set(fault, -EIO, "%s: %s", directory_name(path), strerror(errno));
@@ -190,7 +191,7 @@ static int files_record(struct ldb_files *files, struct files_log *at, struct wc
 	at->next = sequence + count;
 	at->end = at->log.end;
 	at->batches++;
-	if (at->next - 1 > LDB_NUMBER_MAX)
+	if (at->next - 1 > files->most)
 		ldb_damage_note(damage, at->end, number);
 	at->damages = damage->count;
 	return files->change ? ldb_logfile_changes(record, files->change, files->ctx) : 0;
@@ -206,7 +207,7 @@ static int files_log(struct ldb_files *files, uint64_t number)
 	int fd, rc = 0;
 
 	files->count++;
-	if (number == 0 || number > LDB_NUMBER_MAX)
+	if (number == 0 || number > files->most)
 		rc = files_add(files, &of, "LevelDB gives no log this number");
 	if (rc || number == 0)
 		return rc;
@@ -372,7 +373,7 @@ static int files_judge(struct ldb_files *files, struct ldb_files_fault *found,
 		return files_add(files, found, "%s%s", another, what);
 	if (found->another)
 		return files_add(files, found, "%sit has other keys", another);
-	return found->sequence > LDB_NUMBER_MAX
+	return found->sequence > files->most
 		       ? files_add(files, found,
 				   "it has a sequence number that leaves no room for more")
 		       : 0;
@@ -533,6 +534,11 @@ int ldb_files_end(struct ldb_files *files)
 	bool missing = false;
 	int rc = 0;
 
+	memcpy(of.name, files->manifest.name, sizeof(of.name));
+	if (files->manifest.sequence > files->most || files->manifest.next_file > files->most)
+		rc = files_add(files, &of, "its numbers leave no room for more");
+	if (rc)
+		return rc;
 	for (size_t i = 0; i < files->fault_count; i++)
 		missing |= files->faults[i].missing;
 	if (!files->whole || !missing)
@@ -549,7 +555,6 @@ int ldb_files_end(struct ldb_files *files)
 	if (rc || unlisted == 0)
 		return rc;
 	files->whole = false;
-	memcpy(of.name, files->manifest.name, sizeof(of.name));
 	return files_add(files, &of,
 			 "its end is missing: it does not name %" PRIu64
 			 " files that are there, and names some that are not",

@@ -42,6 +42,7 @@ struct ldb_files {
 	uint64_t count; /* files checked */
 	uint64_t bytes; /* read so far */
 	uint64_t all;	/* bytes of all files */
+	uint64_t most;	/* a higher number of a file or change is a fault; LDB_NUMBER_MAX */
 	size_t fault_count, fault_room;
 	struct ldb_files_fault *faults;
 	/* Each may be NULL. A result other than 0 ends the check, which returns it. */

@@ -123,7 +123,7 @@ static int cells_judge(struct ldb_fsck *f, struct wcs_slice key, const struct ld
 		return rc;
 	if (!cells_value_good(family->type, cell))
 		*what = "its value is none of its family's type";
-	if (cell->id > f->last_value)
+	if (cell->id > f->last_value && cell->id <= LDB_FSCK_VALUE_MAX)
 		f->last_value = cell->id;
 	return cell->id == 0 ? 0 : ldb_fsck_value(f, key, cell, family->type, &cells->record, what);
 }
@@ -141,7 +141,7 @@ int ldb_fsck_cells_one(struct ldb_fsck *f, struct wcs_slice key, struct wcs_slic
 		return 0;
 	}
 	f->cells->record.len = 0;
-	if (ldb_record_cell_decode(record.data, record.len, &cell) || cell.id > LDB_VALUE_ID_MAX) {
+	if (ldb_record_cell_decode(record.data, record.len, &cell)) {
 		*what = "its record is damaged";
 	} else {
 		if (!f->cells->table || parts.table != f->cells->id)

@@ -84,6 +84,7 @@ int ldb_fsck_files(struct ldb_fsck *f)
 
 	if (rc)
 		return rc;
+	files->most = LDB_FSCK_NUMBER_MAX;
 	files->progress = files_progress;
 	files->torn = files_torn;
 	files->ctx = f;

@@ -51,7 +51,7 @@ static int judge_drop(struct ldb_fsck *f, struct wcs_slice key, struct wcs_slice
 		return 0;
 	}
 	table = ldb_fsck_find(f, drop.table);
-	if (!table || table->id > LDB_TABLE_ID_MAX)
+	if (!table || table->id > LDB_FSCK_TABLE_MAX)
 		*what = "a drop of rows of a table that is gone";
 	else if (!f->repairs)
 		wcs_fsck_found(f->fsck, WCS_FOUND_NOTICE,

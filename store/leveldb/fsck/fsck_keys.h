@@ -17,6 +17,13 @@
 
 enum { LDB_FSCK_REPAIR = 1 };
 
+/* Opening refuses a store whose numbers leave no room for one change, and the check if they leave
+ * none for a million: a store that is clean can be used. */
+#define LDB_FSCK_CHANGES    (1u << 20)
+#define LDB_FSCK_TABLE_MAX  (LDB_TABLE_ID_MAX - LDB_FSCK_CHANGES)
+#define LDB_FSCK_VALUE_MAX  (LDB_VALUE_ID_MAX - LDB_FSCK_CHANGES)
+#define LDB_FSCK_NUMBER_MAX (LDB_NUMBER_MAX - LDB_FSCK_CHANGES)
+
 struct ldb_fsck_table {
 	uint32_t id, to; /* as it was read; as it is written, 0: not decided */
 	bool changed;	 /* its description is written anew */

@@ -48,7 +48,7 @@ void ldb_fsck_table_name(const struct ldb_fsck *f, uint32_t id, char name[WCS_TA
 uint32_t ldb_fsck_table_id(struct ldb_fsck *f, struct ldb_fsck_table *table)
 {
 	if (table->to == 0)
-		table->to = table->id <= LDB_TABLE_ID_MAX ? table->id : ++f->last_table;
+		table->to = table->id <= LDB_FSCK_TABLE_MAX ? table->id : ++f->last_table;
 	return table->to;
 }
 
@@ -63,7 +63,7 @@ static int tables_insert(struct ldb_fsck *f, uint32_t id, const struct wcs_table
 		return -ENOMEM;
 	f->tables[f->table_count++] =
 		(struct ldb_fsck_table){.id = id, .changed = true, .schema = *schema};
-	if (id <= LDB_TABLE_ID_MAX && id > f->last_table)
+	if (id <= LDB_FSCK_TABLE_MAX && id > f->last_table)
 		f->last_table = id;
 	return 0;
 }
@@ -215,7 +215,7 @@ static int tables_description(struct ldb_fsck *f, uint32_t id, struct wcs_slice 
 			ldb_record_table_clear(&schema);
 		rc = tables_decode(f, id, copied, &schema, &other);
 		done = "put back from " DIRECTORY_TABLES;
-	} else if (!rc && !wrong && id > LDB_TABLE_ID_MAX) {
+	} else if (!rc && !wrong && id > LDB_FSCK_TABLE_MAX) {
 		wrong = "its number leaves no room for more tables";
 		done = "it has another number";
 	}
@@ -314,7 +314,7 @@ int ldb_fsck_tables_read(struct ldb_fsck *f)
 	rc = ldb_db_iter_end(f->db, iter, rc);
 	if (!rc)
 		rc = tables_compare_copy(f, UINT64_MAX, &value);
-	if (f->last_table + 1 < f->copy.next && f->copy.next <= LDB_TABLE_ID_MAX)
+	if (f->last_table + 1 < f->copy.next && f->copy.next <= LDB_FSCK_TABLE_MAX)
 		f->last_table = f->copy.next - 1;
 	f->described = f->last_table;
 	return rc;
@@ -327,7 +327,7 @@ int ldb_fsck_tables_read(struct ldb_fsck *f)
 static int tables_counter(struct ldb_fsck *f, bool tables, uint64_t needed, uint64_t least)
 {
 	struct ldb_id_key key = tables ? ldb_key_next_table : ldb_key_next_value;
-	uint64_t most = tables ? LDB_TABLE_ID_MAX : LDB_VALUE_ID_MAX;
+	uint64_t most = tables ? LDB_FSCK_TABLE_MAX : LDB_FSCK_VALUE_MAX;
 	uint64_t next = tables ? f->next_table : f->next_value;
 	size_t len = tables ? 4 : 8;
 	unsigned char record[8];
@@ -337,7 +337,7 @@ static int tables_counter(struct ldb_fsck *f, bool tables, uint64_t needed, uint
 	if (next < needed)
 		wrong = next == 0 ? "missing or damaged"
 				  : "too low: what is there would be written over";
-	else if (next > most && least <= most)
+	else if (next > most && next > least)
 		wrong = "too high: it leaves no room for more";
 	if (wrong)
 		rc = ldb_fsck_found(f, WCS_FOUND_DAMAGE, wrong, "counted again",

@@ -62,22 +62,42 @@ static int values_read(struct ldb_fsck *f, const struct ldb_cell *cell, enum wcs
 	return rc;
 }
 
-/* Gives a cell, whose value is another cell's, too, its own copy of that. */
-static int values_copy(struct ldb_fsck *f, struct wcs_slice key, const struct ldb_cell *cell,
-		       struct ldb_buffer *record)
+/* Sets copied_value to the highest id of a value, below which no copy may be. */
+static int values_highest(struct ldb_fsck *f)
 {
-	int rc = ldb_fsck_found(f, WCS_FOUND_DAMAGE, "its value is another cell's, too",
-				"it has its own copy of that", ldb_fsck_cell_place(f, key));
+	struct ldb_id_key key = ldb_key_extent(LDB_FSCK_VALUE_MAX + 1, 0);
+	const char *last;
+	uint32_t index;
+	size_t len;
+
+	leveldb_iter_seek(f->extents, (const char *)key.data, key.len);
+	if (leveldb_iter_valid(f->extents))
+		leveldb_iter_prev(f->extents);
+	else
+		leveldb_iter_seek_to_last(f->extents);
+	last = leveldb_iter_valid(f->extents) ? leveldb_iter_key(f->extents, &len) : NULL;
+	if (!last || !ldb_key_extent_decode(last, len, &f->copied_value, &index))
+		f->copied_value = 0;
+	if (f->copied_value + 1 < f->next_value && f->next_value <= LDB_FSCK_VALUE_MAX)
+		f->copied_value = f->next_value - 1;
+	return ldb_db_iter_error(f->db, f->extents);
+}
+
+/* Gives a cell its own copy of its value. why: what is wrong with that. */
+static int values_copy(struct ldb_fsck *f, struct wcs_slice key, const struct ldb_cell *cell,
+		       struct ldb_buffer *record, const char *why)
+{
+	int rc = ldb_fsck_found(f, WCS_FOUND_DAMAGE, why, "it has its own copy of that",
+				ldb_fsck_cell_place(f, key));
 	const char *what;
 
 	if (rc || !f->to)
 		return rc;
-	if (f->copied_value < f->last_value)
-		f->copied_value = f->last_value;
-	if (f->copied_value + 1 < f->next_value && f->next_value <= LDB_VALUE_ID_MAX)
-		f->copied_value = f->next_value - 1;
+	if (f->copied_value == 0)
+		rc = values_highest(f);
 	f->copied_value++;
-	rc = ldb_buffer_room(record, 32);
+	if (!rc)
+		rc = ldb_buffer_room(record, 32);
 	if (rc)
 		return rc;
 	record->len = ldb_record_extents(record->data, cell->etag, cell->size, f->copied_value);
@@ -123,8 +143,12 @@ int ldb_fsck_value(struct ldb_fsck *f, struct wcs_slice key, const struct ldb_ce
 	}
 	f->fsck->result->values++;
 	if (known && !other.gone)
-		return values_copy(f, key, cell, record);
+		return values_copy(f, key, cell, record, "its value is another cell's, too");
+	claim.gone = cell->id > LDB_FSCK_VALUE_MAX; /* once it is copied */
 	rc = ldb_fsck_claim(f, cell->id, &claim);
+	if (!rc && claim.gone)
+		return values_copy(f, key, cell, record,
+				   "the number of its value leaves no room for more");
 	return rc ? rc : values_spare(f, key, cell->id);
 }
 
