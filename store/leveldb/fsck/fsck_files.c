@@ -106,8 +106,7 @@ static int files_lose(struct ldb_fsck *f)
 		const struct ldb_files_fault *fault = &f->files.faults[i];
 
 		known = ldb_manifest_find(&f->files.manifest, fault->number);
-		if (fault->kind == LDB_FILE_TABLE && known &&
-		    (fault->another || (fault->missing && f->files.whole)))
+		if (fault->kind == LDB_FILE_TABLE && known && (fault->another || fault->missing))
 			rc = ldb_fsck_lose(f, fault->number, known->smallest, known->largest);
 	}
 	return rc;

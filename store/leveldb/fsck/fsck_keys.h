@@ -117,7 +117,8 @@ int ldb_fsck_lose(void *f, uint64_t number, struct wcs_slice from, struct wcs_sl
 /* May that key have been lost? */
 bool ldb_fsck_is_lost(const struct ldb_fsck *f, struct wcs_slice key);
 void ldb_fsck_lost_free(struct ldb_fsck *f);
-/* Reports the rows in these ranges, once the tables are known. */
+/* Reports the rows in these ranges, once the tables are known, and files with which cells may be
+ * lost of which nothing is known. */
 void ldb_fsck_lost_tell(struct ldb_fsck *f);
 
 /* ---- fsck_report.c ---- */

@@ -98,7 +98,7 @@ static void places_lost(struct ldb_fsck *f, const struct ldb_fsck_lost *lost)
 {
 	char from[PLACES_PART], to[PLACES_PART], what[160], name[LDB_FILE_NAME_MAX];
 	uint32_t first = 0, last = UINT32_MAX;
-	bool starts = places_row(&lost->from, &first, from), ends = false;
+	bool starts = places_row(&lost->from, &first, from), ends = false, told = false;
 
 	if (!starts && lost->from.len > 0) /* behind all cells */
 		return;
@@ -111,17 +111,33 @@ static void places_lost(struct ldb_fsck *f, const struct ldb_fsck_lost *lost)
 		const struct ldb_fsck_table *table = &f->tables[i];
 		bool has_from = starts && table->id == first, has_to = ends && table->id == last;
 
-		if (table->id >= first && table->id <= last)
-			wcs_fsck_found(f->fsck, WCS_FOUND_NOTICE, what, NULL,
-				       "table %s, %s%s%s%s%s", table->schema.name,
-				       table->schema.keys ? "stored keys" : "rows",
-				       has_from ? " from " : "", has_from ? from : "",
-				       has_to ? " to " : "", has_to ? to : "");
+		if (table->id < first || table->id > last)
+			continue;
+		wcs_fsck_found(f->fsck, WCS_FOUND_NOTICE, what, NULL, "table %s, %s%s%s%s%s",
+			       table->schema.name, table->schema.keys ? "stored keys" : "rows",
+			       has_from ? " from " : "", has_from ? from : "", has_to ? " to " : "",
+			       has_to ? to : "");
+		told = true;
 	}
+	if (!told)
+		wcs_fsck_found(f->fsck, WCS_FOUND_NOTICE, what, NULL,
+			       "tables without a description");
 }
 
 void ldb_fsck_lost_tell(struct ldb_fsck *f)
 {
 	for (size_t i = 0; i < f->lost_count; i++)
 		places_lost(f, &f->lost[i]);
+	for (size_t i = 0; i < f->files.fault_count; i++) {
+		const struct ldb_files_fault *fault = &f->files.faults[i];
+
+		if (fault->kind == LDB_FILE_LOG && (fault->missing || fault->damage.count > 0))
+			wcs_fsck_found(f->fsck, WCS_FOUND_NOTICE,
+				       "cells may be lost, those that changed last", NULL,
+				       "data/%s", fault->name);
+		if (fault->kind == LDB_FILE_MANIFEST && !f->files.whole)
+			wcs_fsck_found(f->fsck, WCS_FOUND_NOTICE,
+				       "cells may be lost, if files are missing that it named",
+				       NULL, "data/%s", fault->name);
+	}
 }
