@@ -28,6 +28,8 @@ int wcs_fsck_clone(struct wcs_fsck *fsck, const char *path, const char *links, i
 /* Before the first change: makes a clone of the store in the quarantine, durably. 0 if it has one.
  * -ENOSPC, -EIO, -ENOMEM, -ECANCELED; the fault is filled. */
 int wcs_fsck_keep(struct wcs_fsck *fsck);
+/* Removes that clone, since the store was not changed after all. */
+void wcs_fsck_drop(struct wcs_fsck *fsck);
 /* Reports progress. -ECANCELED: the caller ends the check; the fault is filled. */
 int wcs_fsck_progress(struct wcs_fsck *fsck, const char *what, uint64_t done, uint64_t total);
 

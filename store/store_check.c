@@ -86,6 +86,18 @@ int wcs_fsck_keep(struct wcs_fsck *fsck)
 	return rc;
 }
 
+void wcs_fsck_drop(struct wcs_fsck *fsck)
+{
+	int quarantine =
+		open(fsck->options->quarantine, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (quarantine < 0)
+		return;
+	if (fsck->result->quarantined && directory_remove(quarantine, "store") == 0)
+		fsck->result->quarantined = false;
+	close(quarantine);
+}
+
 int wcs_fsck_progress(struct wcs_fsck *fsck, const char *what, uint64_t done, uint64_t total)
 {
 	const struct wcs_check_options *options = fsck->options;

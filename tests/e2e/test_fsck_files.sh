@@ -330,6 +330,15 @@ check_eq "and nothing is changed or copied" "$before" "$(state)$(compgen -G 's.q
 fail_with "no copy, no repair" 8 '^fsck.rowfs: .*File too large' \
 	bash -c "ulimit -f 8; trap '' XFSZ; '$fsck' -y s"
 check_eq "the store is as it was" "$before" "$(state)"
+cp -a s manifest
+fresh
+d flip .ldb 10000
+rm -rf damaged && cp -a s damaged
+fail_with "no new database, no repair" 8 '^fsck.rowfs: .*data.new/.*File too large' \
+	bash -c "ulimit -f 300; trap '' XFSZ; '$fsck' -y s"
+check "the store is as it was" diff -r damaged s
+check_eq "nor is there a quarantine" "" "$(compgen -G 's.quarantine-*')"
+rm -rf s && mv manifest s
 ask y 1.1
 check_eq "after yes" 1 $status
 check "its progress is shown, at a terminal" grep -qE '(copy, MiB|rebuilding|files): [0-9]+( of [0-9]+ MiB)?, [0-9]+ s' asked

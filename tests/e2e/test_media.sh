@@ -58,13 +58,13 @@ check_eq "some room: nothing is lost" "$(cat whole)" "$(rowfs-dump medium/s)"
 umount medium || die "the medium is busy"
 
 # A repair that has no room does not begin.
-on_medium size=16m
+on_medium size=40m
 table=$(find medium/s/data -name '*.ldb' -size +9k | head -n 1)
 printf garbage | dd of="$table" bs=1 seek=5000 conv=notrunc status=none
-cat /dev/zero >medium/other 2>"$TMP/.full"
+head -c 30M /dev/zero >medium/other # there is room for a copy of it, but not for all that a repair writes
 before=$(find medium/s -type f -exec sha256sum {} + | sort)
 fail_with "no room for a repair: fsck.rowfs -y" 8 \
-	"^fsck.rowfs: $TMP/medium/s/data: a repair copies up to [0-9]+ MiB, which that medium has no room for; make room and repair again$" \
+	"^fsck.rowfs: $TMP/medium/s/data: a repair takes up to [0-9]+ MiB, which that medium has no room for; make room and repair again$" \
 	fsck.rowfs -y medium/s
 check_eq "no room for a repair: it changes nothing" "$before" "$(find medium/s -type f -exec sha256sum {} + | sort)"
 check_eq "no room for a repair: and copies nothing" "" "$(compgen -G 'medium/s.quarantine-*')"

@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@
 #include "store/disk/directory.h"
 
 #define FSCK_CACHE (4u << 20)
+#define FSCK_LOGS  (16u << 20) /* bytes that LevelDB's logs take beside its tables */
 
 /* Errors of LevelDB that are logged, which have no other text. */
 static void fsck_log(void *ctx, enum wcs_log_level level, const char *text)
@@ -141,18 +143,44 @@ static int fsck_fail(struct ldb_fsck *f, int rc)
 	return wcs_fault_set(f->fsck->fault, rc, DIRECTORY_ANEW ": %s", strerror(-rc));
 }
 
-static int fsck_room(struct ldb_fsck *f, const char *path)
+static int fsck_room(struct ldb_fsck *f, const char *path, uint64_t bytes)
 {
 	struct statvfs space;
 
 	if (statvfs(path, &space) != 0)
 		return fsck_fail(f, directory_error(errno));
-	if ((uint64_t)space.f_bavail * space.f_frsize >= f->files.bytes)
+	if ((uint64_t)space.f_bavail * space.f_frsize >= bytes)
 		return 0;
 	return wcs_fault_set(f->fsck->fault, -ENOSPC,
-			     "%s: a repair copies up to %" PRIu64
+			     "%s: a repair takes up to %" PRIu64
 			     " MiB, which that medium has no room for; make room and repair again",
-			     directory_name(path), (f->files.bytes >> 20) + 1);
+			     directory_name(path), (bytes >> 20) + 1);
+}
+
+/* Is there room for the quarantine, the new database and what it is sorted in? LevelDB takes twice
+ * the room of what is written, until it has compacted that. */
+static int fsck_rooms(struct ldb_fsck *f)
+{
+	int beside =
+		open(f->fsck->options->quarantine, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	bool links = linkat(f->dir, DIRECTORY_LOCK, beside, DIRECTORY_ANEW, 0) == 0;
+	bool rebuilds = f->files.fault_count > 0;
+	uint64_t copy = links ? 0 : f->files.bytes, twice = 2 * f->files.bytes + FSCK_LOGS;
+	uint64_t need = copy + (rebuilds ? twice : copy + FSCK_LOGS);
+	struct stat store, scratch;
+	int rc = 0;
+
+	if (links)
+		unlinkat(beside, DIRECTORY_ANEW, 0);
+	if (beside >= 0)
+		close(beside);
+	if (rebuilds && !fsck_is_ordered(f)) {
+		if (stat(f->data, &store) == 0 && stat(f->scratch, &scratch) == 0 &&
+		    store.st_dev == scratch.st_dev)
+			need += twice;
+		rc = fsck_room(f, f->scratch, twice);
+	}
+	return rc ? rc : fsck_room(f, f->data, need);
 }
 
 /* Makes the new database in the store of that path. The quarantine is made once it is known that
@@ -208,9 +236,7 @@ static int fsck_repair(struct ldb_fsck *f, const char *store)
 	f->repairs = true;
 	rc = fsck_left(f);
 	if (!rc)
-		rc = fsck_room(f, f->data);
-	if (!rc && f->files.fault_count > 0 && !fsck_is_ordered(f))
-		rc = fsck_room(f, f->scratch);
+		rc = fsck_rooms(f);
 	if (rc)
 		return rc;
 	if (asprintf(&path, "%s.new", f->data) < 0)
@@ -223,6 +249,8 @@ static int fsck_repair(struct ldb_fsck *f, const char *store)
 	free(path);
 	if (!unsure)
 		directory_remove(f->dir, DIRECTORY_ANEW);
+	if (rc && !unsure)
+		wcs_fsck_drop(f->fsck);
 	return rc ? rc : fsck_copy(f);
 }
 
