@@ -169,6 +169,8 @@ runs() {
 		[ $run != first ] || check_eq "$case: -n changes nothing" "$before" "$(state)"
 	done
 	check_eq "$case: exit codes of -n, -y, -y; no errors" "$1 " "$codes$(cat first.err second.err third.err)"
+	check_eq "$case: -y counts what is there then" "$(tail -n 1 third | sed 's/.* files*, //')" \
+		"$(tail -n 1 second | sed 's/.* files*, //')"
 	check_eq "$case: at last it is clean" "" "$(grep -v 's: clean; \|a mount reclaims\|mount finishes\|mount removes\| in zeros' third)"
 }
 

@@ -114,18 +114,21 @@ static int cells_judge(struct ldb_fsck *f, struct wcs_slice key, const struct ld
 
 	if (!family)
 		family = wcs_schema_family(&cells->table->schema, name, strlen(name));
-	f->fsck->result->cells++;
-	if (!rc && wcs_slice_compare(ldb_buffer_slice(&cells->row), row) != 0) {
-		f->fsck->result->rows++;
-		rc = ldb_buffer_set(&cells->row, row);
-	}
 	if (rc)
 		return rc;
 	if (!cells_value_good(family->type, cell))
 		*what = "its value is none of its family's type";
 	if (cell->id > f->last_value && cell->id <= LDB_FSCK_VALUE_MAX)
 		f->last_value = cell->id;
-	return cell->id == 0 ? 0 : ldb_fsck_value(f, key, cell, family->type, &cells->record, what);
+	if (cell->id != 0)
+		rc = ldb_fsck_value(f, key, cell, family->type, &cells->record, what);
+	if (rc || *what)
+		return rc;
+	f->fsck->result->cells++;
+	if (wcs_slice_compare(ldb_buffer_slice(&cells->row), row) == 0)
+		return 0;
+	f->fsck->result->rows++;
+	return ldb_buffer_set(&cells->row, row);
 }
 
 int ldb_fsck_cells_one(struct ldb_fsck *f, struct wcs_slice key, struct wcs_slice record,

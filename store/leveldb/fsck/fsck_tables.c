@@ -74,6 +74,7 @@ int ldb_fsck_add_table(struct ldb_fsck *f, uint32_t id)
 	struct wcs_table_schema schema = {.delimiter = WCS_DELIMITER_DEFAULT};
 
 	ldb_fsck_table_name(f, id, schema.name);
+	f->fsck->result->tables++;
 	return tables_insert(f, id, &schema);
 }
 
