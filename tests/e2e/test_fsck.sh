@@ -130,8 +130,8 @@ a counter of tables that is too low, without TABLES | rm TABLES; d put $next_tab
 a table with the highest number | d "put $(description 2147483647) ${record:0:20}017a${record:24}; put $(cell 2147483647 r f q 5) 00000000016869" | table z: its number leaves no room for more tables; repair: it has another number | below | edited '\$a["z","r","f","q",5,"hi"]'
 a table whose number leaves no room | d "put $(description 4294967295) ${record:0:20}017a${record:24}; put $(cell 4294967295 r f q 5) 00000000016869" | table z: its number leaves no room for more tables; repair: it has another number | refused=fsck.rowfs below | edited '\$a["z","r","f","q",5,"hi"]'
 a damaged note of the collector | d put $note 00 | key 6d6e: the note of where the collector was is damaged | all
-a key of no kind | d put 7a01 02 | key 7a01: a key of no kind that there is | all
-an unknown key among the descriptions | d put 6d7a 02 | key 6d7a: a key of no kind that there is | all
+a key of no kind | d put 7a01 02 | key 7a01: a key of an unknown kind | all
+an unknown key among the descriptions | d put 6d7a 02 | key 6d7a: a key of an unknown kind | all
 END
 
 # Of a newer program nothing is repaired.

@@ -184,7 +184,7 @@ order="data/.*ldb: at 0: a block whose keys are not in order"
 no_index="data/.*ldb: at [0-9]*: a block that is no index"
 beyond="data/.*ldb: at [0-9]*: a block that reaches beyond the end"
 passes="data/.*ldb: at [0-9]*: a block that its index passes"
-used="data/.*log: at [0-9]*: a record before it has a sequence number that is too high, or was used"
+used="data/.*log: at [0-9]*: the record that ends here has a sequence number that is too high, or was used before"
 rows <<END
 a restart outside of the block | d table first data -8 00ffff7f | $order | reads=0 1225
 a restart outside of the index | d table first index -8 00ffff7f | $no_index | reads=0 all

@@ -171,13 +171,14 @@ struct files_log {
  * sequence number twice. */
 static int files_record(struct ldb_files *files, struct files_log *at, struct wcs_slice record)
 {
-	static const char number[] =
-		"a record before it has a sequence number that is too high, or was used";
+	static const char number[] = "the record that ends here has a sequence number that is too "
+				     "high, or was used before";
 	struct ldb_damage *damage = &at->log.damage;
 	uint64_t sequence, count;
 
 	if (ldb_logfile_changes(record, NULL, NULL)) {
-		ldb_damage_note(damage, at->log.end, "a record before it is no change");
+		ldb_damage_note(damage, at->log.end,
+				"the record that ends here is no batch of changes");
 		return 0;
 	}
 	sequence = get_le64(record.data);
@@ -556,7 +557,7 @@ int ldb_files_end(struct ldb_files *files)
 		return rc;
 	files->whole = false;
 	return files_add(files, &of,
-			 "its end is missing: it does not name %" PRIu64
-			 " files that are there, and names some that are not",
+			 "its end is missing: it names files that are gone, and not all that there "
+			 "are (%" PRIu64 ")",
 			 unlisted);
 }

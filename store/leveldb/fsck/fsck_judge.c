@@ -13,7 +13,7 @@ static int judge_other(struct ldb_fsck *f, struct wcs_slice key, struct wcs_slic
 	(void)f;
 	(void)key;
 	(void)value;
-	*what = "a key of no kind that there is";
+	*what = "a key of an unknown kind";
 	return 0;
 }
 
