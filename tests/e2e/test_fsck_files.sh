@@ -104,7 +104,7 @@ a bit of ROWFS at 25 | d flip ROWFS 25 | ROWFS: damaged or missing | refused all
 no ROWFS | d rm ROWFS | ROWFS: damaged or missing | refused kept=- all
 a bit of the MANIFEST | d flip MANIFEST 40 | data/$manifest: at 0: a record whose checksum is wrong | refused all
 a damaged edit between two others | d "edit 3 1000; edit 3 1000; edit 3 1000; write MANIFEST -20 67617262616765" | data/$manifest: at [0-9]*: a record | refused all
-no table, and one that no MANIFEST lists | cp data/000010.ldb data/000099.ldb; d rm .ldb | data/$table: it is missing & data/$manifest: its end is missing | 2000 | grep "rows .*: cells there may be lost with what is damaged of data/$table" second
+no table, and one that no MANIFEST lists | find data -name '*.ldb' ! -name $table -exec cp {} data/000099.ldb ';' -quit; d rm .ldb | data/$table: it is missing & data/$manifest: its end is missing | 2000 | grep "rows .*: cells there may be lost with what is damaged of data/$table" second
 no MANIFEST | d rm MANIFEST | data/CURRENT: it names $manifest, which is missing & data/MANIFEST: there is none | refused all
 a repair that was interrupted | mkdir data.new && cp data/CURRENT data.new | data.new: left by a repair that did not come to its end; repair: removed | kept=- all
 END
