@@ -50,7 +50,8 @@ static int clone_bytes(struct clone *clone, const char *name, int from, int to, 
 			memset(clone->buffer, 0, CLONE_PAGE);
 			got = CLONE_PAGE;
 		}
-		errno = 0;
+		if (got >= 0) /* of a short write, or of a file that became shorter */
+			errno = got > 0 ? ENOSPC : EIO;
 		if (got <= 0 || pwrite(to, clone->buffer, (size_t)got, at) != got)
 			return clone_fail(clone, name);
 		clone->done += (uint64_t)got;
