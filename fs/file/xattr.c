@@ -198,6 +198,11 @@ static void reply(fuse_req_t req, const void *data, size_t len, size_t size)
 		fuse_reply_buf(req, data, len);
 }
 
+static bool is_own(const char *name)
+{
+	return strncmp(name, PREFIX, sizeof(PREFIX) - 1) == 0;
+}
+
 void fs_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 {
 	struct wcs_slice value = {0};
@@ -205,7 +210,7 @@ void fs_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 	char buffer[VALUE_MAX];
 	int rc = -EOPNOTSUPP;
 
-	if (strncmp(name, PREFIX, sizeof(PREFIX) - 1) == 0) {
+	if (is_own(name)) {
 		const struct node *node = lookup_ino(fs_of(req), ino);
 
 		wcs_heat_look(true);
@@ -228,9 +233,10 @@ void fs_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 	reply(req, "", 0, size);
 }
 
-static int check_settable(const char *name)
+void fs_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
 {
-	return strncmp(name, PREFIX, sizeof(PREFIX) - 1) == 0 ? 0 : EOPNOTSUPP;
+	if (!lookup_refuses(req, ino))
+		fuse_reply_err(req, is_own(name) ? 0 : EOPNOTSUPP);
 }
 
 void fs_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size,
@@ -239,12 +245,5 @@ void fs_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *v
 	(void)value;
 	(void)size;
 	(void)flags;
-	if (!lookup_refuses(req, ino))
-		fuse_reply_err(req, check_settable(name));
-}
-
-void fs_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
-{
-	if (!lookup_refuses(req, ino))
-		fuse_reply_err(req, check_settable(name));
+	fs_removexattr(req, ino, name);
 }
