@@ -26,7 +26,7 @@ bool privilege_mounts(void)
 	return privilege_get(data) == 0 && (data[0].effective & PRIVILEGE_BIT(CAP_SYS_ADMIN)) != 0;
 }
 
-static int privilege_keep(bool search)
+int privilege_confine(bool search)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0}};
@@ -43,14 +43,7 @@ static int privilege_keep(bool search)
 	data[0] = (struct __user_cap_data_struct){.effective = kept, .permitted = kept};
 	data[1] = (struct __user_cap_data_struct){0};
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	return syscall(SYS_capset, &header, data) == 0 ? 0 : -errno;
-}
-
-int privilege_confine(bool search)
-{
-	int rc = privilege_keep(search);
-
-	if (rc == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-		rc = -errno;
-	return rc == 0 ? syscalls_confine(SYSCALLS_MOUNTER) : rc;
+	if (syscall(SYS_capset, &header, data) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		return -errno;
+	return syscalls_confine(SYSCALLS_MOUNTER);
 }
