@@ -30,7 +30,6 @@ struct value *value_new(struct spool *spool)
 
 int value_open(const struct pos *pos, struct value **value)
 {
-	struct wcs_cell_info info;
 	char text[NUMBER_TEXT];
 	struct spool empty;
 	struct value *made;
@@ -43,19 +42,18 @@ int value_open(const struct pos *pos, struct value **value)
 		return -ENOMEM;
 	rc = pos_type(pos, &type);
 	if (rc == 0 && wcs_type_aggregates(type)) {
-		rc = number_text(pos, type, text, &info);
+		rc = number_text(pos, type, text, &made->info);
 		if (rc == 0)
-			rc = spool_write(&made->spool, NULL, text, (size_t)info.size, 0);
+			rc = spool_write(&made->spool, NULL, text, (size_t)made->info.size, 0);
 	} else if (rc == 0) {
 		rc = pos_value_open(pos, &made->stored);
 		if (rc == 0)
-			info = *wcs_value_info(made->stored);
+			made->info = *wcs_value_info(made->stored);
 	}
 	if (rc != 0) {
 		value_put(made);
 		return rc;
 	}
-	made->info = info;
 	*value = made;
 	return 0;
 }
