@@ -262,19 +262,17 @@ int draft_remove(struct fs *fs, struct file_id id)
 
 int draft_rename(struct fs *fs, struct file_id from, struct file_id to)
 {
-	struct draft *draft, *other = NULL, old;
+	struct draft *draft, *other, old;
 	struct memdir_path path;
 	int rc;
 
 	pthread_mutex_lock(&fs->drafts->lock);
 	draft = find(fs->drafts, from);
-	rc = draft ? 0 : -ENOENT;
-	if (rc == 0 && from.file != to.file) {
-		other = find(fs->drafts, to);
-		path = other ? other->path : (struct memdir_path){0};
-		rc = other ? 0 : hold(fs, draft->dir, to, &path);
-	}
-	if (rc == 0 && from.file != to.file) {
+	other = find(fs->drafts, to);
+	if (other)
+		path = other->path;
+	rc = !draft ? -ENOENT : other ? 0 : hold(fs, draft->dir, to, &path);
+	if (rc == 0) {
 		/* It takes over the path of a draft that it replaces. */
 		if (other)
 			other->path = draft->path;

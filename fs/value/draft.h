@@ -57,7 +57,7 @@ int draft_remove(struct fs *fs, struct file_id id);
  * all (NULL). */
 void drafts_remove(struct fs *fs, uint64_t plain, const char *family);
 
-/* Renames it within its directory, over a draft of the new name. -ENOENT. */
+/* Renames it within its directory to another name, over a draft of that name. -ENOENT. */
 int draft_rename(struct fs *fs, struct file_id from, struct file_id to);
 
 #endif
