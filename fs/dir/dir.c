@@ -257,8 +257,7 @@ static int is_first(struct reply *reply, const struct chunk_name *name, enum nod
 	if (kind == NODE_CHUNK)
 		rc = !first && name->end == name->len;
 	else
-		rc = first && first->len == bytes.len &&
-		     memcmp(first->bytes, bytes.data, bytes.len) == 0;
+		rc = first && wcs_slice_compare(child_of(first).segment, bytes) == 0;
 	free(first);
 	return rc;
 }

@@ -12,8 +12,8 @@
 
 struct dir_scans {
 	pthread_mutex_t lock;
-	struct dir_scan *first;
-	size_t count;
+	struct dir_scan *first; /* Lock: lock, as count */
+	_Atomic size_t count;	/* may be read without it */
 };
 
 struct dir_scans *dir_scans_new(void)
@@ -34,12 +34,7 @@ void dir_scans_free(struct dir_scans *scans)
 
 size_t dir_scans_count(struct dir_scans *scans)
 {
-	size_t count;
-
-	pthread_mutex_lock(&scans->lock);
-	count = scans->count;
-	pthread_mutex_unlock(&scans->lock);
-	return count;
+	return scans->count;
 }
 
 static void unlist(struct dir_scans *scans, struct dir_scan *scan)

@@ -82,8 +82,7 @@ static int move_sessions(struct fs *fs, pid_t thread, const struct side *from,
 
 static bool same_column(const struct side *a, const struct side *b)
 {
-	return a->pos.qualifier.len == b->pos.qualifier.len &&
-	       memcmp(a->pos.qualifier.data, b->pos.qualifier.data, a->pos.qualifier.len) == 0;
+	return wcs_slice_compare(a->pos.qualifier, b->pos.qualifier) == 0;
 }
 
 /* Is `from` the version that the column already shows? */
