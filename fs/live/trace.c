@@ -45,11 +45,14 @@ struct trace {
 
 /* ---- Text -------------------------------------------------------------------------------- */
 
-/* Writes shown text as a JSON string. */
-static char *trace_string(char *to, const char *text, size_t len)
+/* Writes bytes as they are shown, in a key of that design or (NULL) elsewhere, as a JSON string. */
+static char *trace_string(char *to, const struct wcs_keys *keys, struct wcs_slice bytes)
 {
+	char shown[WCS_KEYS_TEXT_MAX(WCS_ROW_KEY_MAX)];
+	size_t len = wcs_keys_show(keys, bytes, shown);
+
 	*to++ = '"';
-	to += escape_json(text, len, to);
+	to += escape_json(shown, len, to);
 	*to++ = '"';
 	return to;
 }
@@ -59,7 +62,7 @@ static char *trace_string(char *to, const char *text, size_t len)
 static size_t trace_place(const struct node *node, char *buf)
 {
 	const struct node *table = node_up(node, NODE_TABLE);
-	char shown[WCS_KEYS_TEXT_MAX(WCS_ROW_KEY_MAX)], *to = buf;
+	char *to = buf;
 	struct pos pos;
 	bool row;
 
@@ -70,7 +73,7 @@ static size_t trace_place(const struct node *node, char *buf)
 		return (size_t)(to - buf);
 	row = pos.family || (node->kind == NODE_CONTROL && node->ts == CONTROL_ROW);
 	to += sprintf(to, row ? ",\"key\":" : ",\"prefix\":");
-	to = trace_string(to, shown, wcs_keys_show(pos.keys, pos_key(&pos), shown));
+	to = trace_string(to, pos.keys, pos_key(&pos));
 	return (size_t)(to - buf);
 }
 
@@ -80,9 +83,7 @@ static size_t trace_name(const struct fuse_in_header *header, const void *reques
 			 const struct node *node, char *to)
 {
 	const char *name = (const char *)request + sizeof(*header);
-	char shown[WCS_KEYS_TEXT_MAX(NAME_MAX)], own[SPELL_MAX];
-	struct wcs_slice bytes;
-	char *start = to;
+	char own[SPELL_MAX], *start = to;
 
 	switch (header->opcode) {
 	case FUSE_LOOKUP:
@@ -114,9 +115,8 @@ static size_t trace_name(const struct fuse_in_header *header, const void *reques
 		spell_node(node, own);
 		name = own;
 	}
-	bytes = (struct wcs_slice){name, strnlen(name, NAME_MAX)};
 	to += sprintf(to, ",\"name\":");
-	to = trace_string(to, shown, wcs_keys_show(NULL, bytes, shown));
+	to = trace_string(to, NULL, (struct wcs_slice){name, strnlen(name, NAME_MAX)});
 	return (size_t)(to - start);
 }
 
@@ -158,7 +158,7 @@ static struct wcs_change *trace_line(const struct trace *trace, const struct iov
 	bool same = pthread_equal(trace->handler, pthread_self());
 	uint64_t ino = trace_entry(trace, iov);
 	const struct node *entry = trace_node(trace->fs, ino);
-	char line[TRACE_MAX], shown[WCS_KEYS_TEXT_MAX(PROCESS_NAME_MAX)], *to = line;
+	char line[TRACE_MAX], *to = line;
 	const struct wcs_slice command = {trace->command, strlen(trace->command)};
 	pid_t process = process_of(trace->thread);
 	struct fuse_out_header header;
@@ -167,7 +167,7 @@ static struct wcs_change *trace_line(const struct trace *trace, const struct iov
 	to += sprintf(to, "{\"time\":\"");
 	to += times_format(trace->time, 6, to);
 	to += sprintf(to, "\",\"pid\":%d,\"command\":", process > 0 ? process : trace->thread);
-	to = trace_string(to, shown, wcs_keys_show(NULL, command, shown));
+	to = trace_string(to, NULL, command);
 	to += sprintf(to, ",\"uid\":%u,\"operation\":\"%s\",", trace->user,
 		      metrics_name(trace->opcode));
 	if (entry)
