@@ -6,14 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int live_file_init(struct live_file *file)
-{
-	pthread_mutex_init(&file->lock, NULL);
-	file->lines = wcs_change_reader_new();
-	file->kept = malloc(LIVE_BACK); /* the system gives the pages as they are written */
-	return file->lines && file->kept ? 0 : -ENOMEM;
-}
-
 void live_put(struct live_file *file)
 {
 	struct live *live = file->live;

@@ -66,7 +66,7 @@ int live_open(struct fs *fs, const struct node *node, struct fuse_file_info *fi,
 {
 	bool changes = node->ts == CONTROL_CHANGES;
 	struct live_file *file;
-	int rc;
+	int rc = -ENOMEM;
 
 	if ((fi->flags & O_ACCMODE) != O_RDONLY)
 		return report(fs, node, NULL, 0, -EPERM, "it can only be read");
@@ -77,9 +77,11 @@ int live_open(struct fs *fs, const struct node *node, struct fuse_file_info *fi,
 	file->node = node;
 	file->users = 1;
 	file->ring = changes ? fs->live->changes : fs->live->trace;
-	rc = live_file_init(file);
-	if (rc == 0 && changes)
-		rc = changes_open(fs, file);
+	pthread_mutex_init(&file->lock, NULL);
+	file->lines = wcs_change_reader_new();
+	file->kept = malloc(LIVE_BACK); /* the system gives the pages as they are written */
+	if (file->lines && file->kept)
+		rc = changes ? changes_open(fs, file) : 0;
 	if (rc == 0)
 		rc = live_join(fs->live, file);
 	if (rc == -ENFILE)

@@ -93,8 +93,6 @@ int live_file_read(struct live_file *file, void *buf, size_t len, uint64_t offse
 bool live_file_ready(struct live_file *file, uint64_t offset);
 /* The file is closed: it reads no more lines. */
 void live_file_end(struct live_file *file);
-/* Makes the lock, `lines` and `kept`. -ENOMEM; live_put frees them in any case. */
-int live_file_init(struct live_file *file);
 /* Returns a reference to the file; the last one frees it. */
 void live_put(struct live_file *file);
 
