@@ -77,39 +77,30 @@ static size_t trace_place(const struct node *node, char *buf)
 	return (size_t)(to - buf);
 }
 
+/* Where the name of a child begins in a request; 0: it has none. */
+static const size_t trace_names[] = {
+	[FUSE_LOOKUP] = sizeof(struct fuse_in_header),
+	[FUSE_UNLINK] = sizeof(struct fuse_in_header),
+	[FUSE_RMDIR] = sizeof(struct fuse_in_header),
+	[FUSE_SYMLINK] = sizeof(struct fuse_in_header),
+	[FUSE_MKNOD] = sizeof(struct fuse_in_header) + sizeof(struct fuse_mknod_in),
+	[FUSE_MKDIR] = sizeof(struct fuse_in_header) + sizeof(struct fuse_mkdir_in),
+	[FUSE_CREATE] = sizeof(struct fuse_in_header) + sizeof(struct fuse_create_in),
+	[FUSE_RENAME] = sizeof(struct fuse_in_header) + sizeof(struct fuse_rename_in),
+	[FUSE_RENAME2] = sizeof(struct fuse_in_header) + sizeof(struct fuse_rename2_in),
+	[FUSE_LINK] = sizeof(struct fuse_in_header) + sizeof(struct fuse_link_in),
+};
+
 /* Writes the name that a request has for a child of its inode, or that of the control file that
  * its inode (NULL: none) is; to has room for TRACE_NAME_MAX. Returns the length. */
-static size_t trace_name(const struct fuse_in_header *header, const void *request,
-			 const struct node *node, char *to)
+static size_t trace_name(uint32_t opcode, const char *request, const struct node *node, char *to)
 {
-	const char *name = (const char *)request + sizeof(*header);
+	const size_t count = sizeof(trace_names) / sizeof(trace_names[0]);
+	size_t at = opcode < count ? trace_names[opcode] : 0;
 	char own[SPELL_MAX], *start = to;
+	const char *name = request + at;
 
-	switch (header->opcode) {
-	case FUSE_LOOKUP:
-	case FUSE_UNLINK:
-	case FUSE_RMDIR:
-	case FUSE_SYMLINK:
-		break;
-	case FUSE_MKNOD:
-		name += sizeof(struct fuse_mknod_in);
-		break;
-	case FUSE_MKDIR:
-		name += sizeof(struct fuse_mkdir_in);
-		break;
-	case FUSE_CREATE:
-		name += sizeof(struct fuse_create_in);
-		break;
-	case FUSE_RENAME:
-		name += sizeof(struct fuse_rename_in);
-		break;
-	case FUSE_RENAME2:
-		name += sizeof(struct fuse_rename2_in);
-		break;
-	case FUSE_LINK:
-		name += sizeof(struct fuse_link_in);
-		break;
-	default:
+	if (at == 0) {
 		if (!node || node->kind != NODE_CONTROL)
 			return 0;
 		spell_node(node, own);
@@ -215,7 +206,7 @@ struct metrics_note *trace_received(void *ctx, const void *request)
 	if (node && node->kind == NODE_CONTROL && node->ts == CONTROL_TRACE)
 		return NULL;
 	len = node ? trace_place(node, place) : 0;
-	name_len = trace_name(&header, request, node, place + len);
+	name_len = trace_name(header.opcode, request, node, place + len);
 	trace = malloc(sizeof(*trace) + len + name_len);
 	if (!trace) {
 		live_push(live, live->trace, (struct ring_line){.change = NULL});
