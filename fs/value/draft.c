@@ -23,8 +23,8 @@ struct drafts {
 	pthread_mutex_t lock;
 	_Atomic size_t count; /* Lock: lock, as all below; may be read without it */
 	size_t reserved;
-	size_t memory; /* bytes that the values take */
-	uint32_t etag; /* given last */
+	_Atomic size_t memory; /* bytes that the values take; may be read without the lock */
+	uint32_t etag;	       /* given last */
 	struct draft all[DRAFTS_MAX];
 };
 
@@ -190,13 +190,9 @@ int draft_put(struct fs *fs, struct node *dir, struct file_id id, struct value *
 {
 	struct drafts *drafts = fs->drafts;
 	struct value *old = NULL;
-	bool full;
 	int rc = 0;
 
-	pthread_mutex_lock(&drafts->lock);
-	full = drafts->memory + value_memory(value) > DRAFTS_MEMORY;
-	pthread_mutex_unlock(&drafts->lock);
-	if (full)
+	if (drafts->memory + value_memory(value) > DRAFTS_MEMORY)
 		rc = value_unload(value, fs->store_held);
 	if (rc != 0)
 		return rc;
