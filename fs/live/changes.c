@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fs/inode/view.h"
 #include "fs/live/live_private.h"
 #include "fs/names/pos.h"
 #include "fs/report/report.h"

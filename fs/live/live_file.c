@@ -127,13 +127,6 @@ bool live_file_ready(struct live_file *file, uint64_t offset)
 	return ready;
 }
 
-void live_file_end(struct live_file *file)
-{
-	pthread_mutex_lock(&file->lock);
-	file->error = -EBADF;
-	pthread_mutex_unlock(&file->lock);
-}
-
 void live_follow(struct live_file *file)
 {
 	atomic_store(&file->follows, true);

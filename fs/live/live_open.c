@@ -105,7 +105,9 @@ void live_close(struct live_file *file)
 	struct live *live = file->live;
 	struct live_file **link = &live->files;
 
-	live_file_end(file);
+	pthread_mutex_lock(&file->lock);
+	file->error = -EBADF; /* it reads no more lines */
+	pthread_mutex_unlock(&file->lock);
 	pthread_mutex_lock(&live->lock);
 	while (*link != file)
 		link = &(*link)->next;

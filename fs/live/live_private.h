@@ -91,8 +91,6 @@ void live_forget(struct live_file *file);
 int live_file_read(struct live_file *file, void *buf, size_t len, uint64_t offset, size_t *got);
 /* Would a read at the offset give something, or an error? */
 bool live_file_ready(struct live_file *file, uint64_t offset);
-/* The file is closed: it reads no more lines. */
-void live_file_end(struct live_file *file);
 /* Returns a reference to the file; the last one frees it. */
 void live_put(struct live_file *file);
 
