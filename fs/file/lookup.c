@@ -10,13 +10,13 @@
 #include "fs/file/attr.h"
 #include "fs/file/lookup.h"
 #include "fs/fs.h"
-#include "fs/inode/view.h"
 #include "fs/names/chunk.h"
 #include "fs/report/report.h"
 #include "fs/serve/loop.h"
 #include "fs/value/draft.h"
 #include "fs/write/retry.h"
 #include "fs/write/writer.h"
+#include "store/chain/chain.h"
 #include "store/chain/views.h"
 #include "store/heat/heat.h"
 
@@ -265,10 +265,9 @@ static int lookup_view(struct fs *fs, struct node *dir, const char *name, const 
 					 .delimiter = pos->delimiter};
 	struct wcs_fault fault = {0};
 	struct view *made;
-	bool timed;
+	bool timed = view->form == WCS_VIEW_KEY && pos->keys;
 	int rc;
 
-	timed = view->form == WCS_VIEW_KEY && pos->keys;
 	*node = timed ? NULL : nodes_find(fs->nodes, &key);
 	if (*node && !names_families(view))
 		return 0;

@@ -24,7 +24,6 @@
 #include <sys/random.h>
 
 #include "fs/inode/node.h"
-#include "fs/inode/view.h"
 #include "lib/grow.h"
 
 enum { SHARDS = 64, BUCKETS_FIRST = 64, HASH_BITS = 24, BUCKETS_MAX = (1 << HASH_BITS) / SHARDS };

@@ -3,12 +3,12 @@
  * The chain of a NODE_VIEWED. `.first` and `.last` are resolved as the view is opened; the bounds
  * serve the lookups of the next second, since a path is looked up name by name.
  */
-#include "fs/inode/view.h"
-
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "fs/inode/node.h"
 #include "lib/clock.h"
+#include "store/chain/chain.h"
 
 struct view {
 	struct wcs_chain *chain;

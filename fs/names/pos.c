@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "fs/fs.h"
-#include "fs/inode/view.h"
 #include "fs/names/number.h"
 #include "fs/names/spell.h"
+#include "store/chain/chain.h"
 
 int pos_descend(struct pos *pos, enum node_kind kind, struct wcs_slice bytes)
 {
