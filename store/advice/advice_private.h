@@ -173,10 +173,9 @@ struct advice_rule {
 /* Prints the findings of each rule at so many places of its scope. */
 void rules_check(const struct wcs_advice *advice, const size_t *places, const char *table);
 
-/* ---- rules_keys.c, rules_size.c, rules_traffic.c: functions of rules ---- */
+/* ---- rules_keys.c, rules_traffic.c: functions of rules ---- */
 advice_find rules_hashed, rules_class, rules_numbers, rules_personal, rules_depths, rules_order,
 	rules_time_first, rules_number_first, rules_salt_uneven, rules_salt_idle;
-advice_find rules_peak, rules_families, rules_empty, rules_names;
 advice_find rules_traffic;
 
 /* ---- tables.c ---- */

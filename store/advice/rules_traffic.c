@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Rules about traffic: the patterns that the diagnosis of the heat maps names. */
 #include "store/advice/advice_private.h"
+#include "store/keys/salt_ranges.h"
 
 #include <string.h>
 
@@ -10,11 +11,9 @@
 /* A bound without its salt, which need not be the bucket of the rest. */
 static struct wcs_slice unsalted(const struct wcs_advice *advice, struct wcs_slice bound)
 {
-	size_t salt =
-		wcs_keys_salted(advice->keys) && bound.len > WCS_KEYS_SALT ? WCS_KEYS_SALT : 0;
+	bool salted = wcs_keys_salted(advice->keys) && bound.len > WCS_KEYS_SALT;
 
-	return salt > 0 ? (struct wcs_slice){(const char *)bound.data + salt, bound.len - salt}
-			: bound;
+	return salted ? salt_stripped(bound) : bound;
 }
 
 /* The segments that both keys begin with; where there is none, the bytes, unless a codec shows them
