@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes: a mutation of one row, many in one call, and moves of cells. Each call checks its
- * arguments, takes the table's gate, reserves room for the bytes given, and calls the resolve
- * layer, which may trust the arguments.
+ * Writes: a mutation of one row, many in one call, moves of cells, and drops of subtrees. Each call
+ * but a drop checks its arguments, takes the table's gate, reserves room for the bytes given, and
+ * calls the resolve layer, which may trust the arguments.
  */
 #include "store/heat/heat_count.h"
 #include "store/keys/salt_ranges.h"
 #include "store/policy/aggregate.h"
 #include "store/resolve/resolve.h"
+#include "store/salt/salt.h"
 
 #include <errno.h>
 #include <string.h>
@@ -196,5 +197,30 @@ int wcs_cells_move(struct wcs_table *table, struct wcs_slice row, const struct w
 	table_leave(table);
 	if (rc == 0 && ts != NULL)
 		*ts = made;
+	return rc;
+}
+
+/* ---- Drops ------------------------------------------------------------------------------- */
+
+/* Holds admin, not the gate: during a long drop the table stays, and lookups do not wait. The
+ * delimiter changes under admin only. */
+int wcs_rows_drop(struct wcs_table *table, const struct wcs_slice *key)
+{
+	const bool above = key != NULL && key->len > 0; /* there can be a row of that key itself */
+	struct wcs_subtree subtree;
+	size_t first;
+	int rc = table_lock(table);
+
+	if (rc != 0)
+		return rc;
+	rc = table->protected ? -EPERM : wcs_subtree_init(&subtree, key, table->delimiter);
+	if (rc == 0 && above && key->len > wcs_keys_row_max(wcs_table_keys(table)))
+		rc = -ENAMETOOLONG;
+	if (rc == 0) {
+		first = above ? 0 : subtree.count - 1;
+		rc = salt_drop(&table->store->engine, wcs_table_keys(table), table->id,
+			       subtree.ranges + first, subtree.count - first);
+	}
+	table_unlock(table);
 	return rc;
 }

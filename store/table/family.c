@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Families in memory.
+ * Families in memory, and warnings of cells that a family hides as soon as they are written.
  *
  * A family object never changes: a new policy or type puts another object in its place, so that a
  * change that the engine refuses leaves nothing to undo.
@@ -9,6 +9,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "lib/clock.h"
+
+#define HIDDEN_AGAIN (3600 * CLOCK_SECOND)
 
 struct table_family *family_new(const struct wcs_family *family)
 {
@@ -72,4 +76,23 @@ struct table_family *family_of(const struct wcs_table *table, const char *name)
 
 	return family_find(table, (struct wcs_slice){name, strlen(name)}, &at) ? table->families[at]
 									       : NULL;
+}
+
+void hidden_tell(struct wcs_table *table, const char *name)
+{
+	struct table_family *family = family_of(table, name);
+	int64_t now = clock_ns(), told = family ? atomic_load(&family->hidden_told) : now;
+
+	if ((told == 0 || now - told >= HIDDEN_AGAIN) &&
+	    atomic_compare_exchange_strong(&family->hidden_told, &told, now))
+		store_log(table->store, WCS_LOG_WARNING,
+			  "table %s, family %s: a cell was written that its policy hides at once",
+			  table->name, name);
+}
+
+void hidden_tell_mutation(struct wcs_table *table, const struct wcs_mutation *mutation)
+{
+	for (size_t i = 0; table->policies != NULL && i < mutation->write_count; i++)
+		if (mutation->writes[i].hidden)
+			hidden_tell(table, mutation->writes[i].family);
 }

@@ -47,7 +47,7 @@ struct table_family {
 	/* Counts the calls that wrote to it, each after its engine call and before it leaves the
 	 * gate: see table_change.c. */
 	atomic_uint_fast64_t writes;
-	_Atomic int64_t hidden_told; /* the last warning of hidden.c, by clock_ns; 0: none yet */
+	_Atomic int64_t hidden_told; /* the last warning of hidden_tell, by clock_ns; 0: none yet */
 };
 
 struct wcs_table {
@@ -105,9 +105,8 @@ int store_check_row(struct wcs_slice row);
 /* The rows that this thread has read, see wcs_rows_read. */
 extern _Thread_local uint64_t store_rows_read;
 
-/* ---- hidden.c ---- */
-/* Warns if the view hides a cell of an applied mutation; that it hides one of the family. The
- * caller has entered the table. */
+/* Warns if the view hides a cell of an applied mutation; that it hides one of the family: once for
+ * a family and hour, without key and value. The caller has entered the table. */
 void hidden_tell_mutation(struct wcs_table *table, const struct wcs_mutation *mutation);
 void hidden_tell(struct wcs_table *table, const char *family);
 
