@@ -169,18 +169,6 @@ void wcs_list_close(struct wcs_list *list)
 
 /* ---- Moving ------------------------------------------------------------------------------ */
 
-/* Takes the part behind P of the scan's next row. 1: taken; 0: the end; or an error. */
-static int list_take(struct wcs_list *list, struct wcs_slice *rest)
-{
-	struct wcs_cell cell;
-	int rc = wcs_scan_next(list->scan, &cell);
-
-	if (rc > 0)
-		*rest = (struct wcs_slice){(const char *)cell.row.data + list->prefix_len,
-					   cell.row.len - list->prefix_len};
-	return rc;
-}
-
 /* Puts the scan at the first row from P·segment·byte on, or in reverse order at the last row before
  * it. byte LIST_NO_BYTE: there is none. */
 static int list_seek(struct wcs_list *list, const unsigned char *segment, size_t len, int byte)
@@ -197,11 +185,6 @@ static int list_seek(struct wcs_list *list, const unsigned char *segment, size_t
 	return wcs_scan_seek(list->scan, (struct wcs_slice){list->bound, list->prefix_len + len});
 }
 
-static int list_seek_past_row(struct wcs_list *list, const unsigned char *segment, size_t len)
-{
-	return list_seek(list, segment, len, list->reverse ? LIST_NO_BYTE : 0);
-}
-
 static int list_seek_past_tail(struct wcs_list *list, const unsigned char *segment, size_t len)
 {
 	return list_seek(list, segment, len, list->delimiter + !list->reverse);
@@ -209,21 +192,18 @@ static int list_seek_past_tail(struct wcs_list *list, const unsigned char *segme
 
 /* ---- The row found ----------------------------------------------------------------------- */
 
-/* Whether the row found is P itself, which is no empty segment. */
-static bool list_is_parent(const struct wcs_list *list)
-{
-	return list->bare && list->segment_len == 0 && !list->closed;
-}
-
 /* Takes the scan's next row apart. 1: taken; 0: the end; or an error. */
 static int list_take_segment(struct wcs_list *list)
 {
 	const unsigned char *delimiter;
-	struct wcs_slice rest = {NULL, 0};
-	int rc = list_take(list, &rest);
+	struct wcs_slice rest; /* of the row's key, behind P */
+	struct wcs_cell cell;
+	int rc = wcs_scan_next(list->scan, &cell);
 
 	if (rc <= 0)
 		return rc;
+	rest = (struct wcs_slice){(const char *)cell.row.data + list->prefix_len,
+				  cell.row.len - list->prefix_len};
 	delimiter = rest.len > 0 ? memchr(rest.data, list->delimiter, rest.len) : NULL;
 	list->bare = delimiter == NULL;
 	list->segment_len = rest.len;
@@ -244,8 +224,8 @@ static int list_find(struct wcs_list *list)
 	while ((rc = list_take_segment(list)) > 0) {
 		struct wcs_slice segment = {list->segment, list->segment_len};
 
-		if (list_is_parent(list))
-			continue;
+		if (list->bare && segment.len == 0 && !list->closed)
+			continue; /* P itself, which is no empty segment */
 		if (list->bare != list->reverse || !list_was_given(list, segment))
 			return 1;
 		if (!list->bare)
@@ -260,7 +240,10 @@ static int list_go_on(struct wcs_list *list)
 {
 	if (list->from == LIST_TAIL)
 		return list_seek_past_tail(list, list->last, list->last_len);
-	return list->from == LIST_ROW ? list_seek_past_row(list, list->last, list->last_len) : 0;
+	if (list->from == LIST_ROW)
+		return list_seek(list, list->last, list->last_len,
+				 list->reverse ? LIST_NO_BYTE : 0);
+	return 0;
 }
 
 int wcs_list_next(struct wcs_list *list, struct wcs_slice *segment)
