@@ -75,12 +75,6 @@ struct chain_view *chain_view_new(const struct wcs_step *step)
 	return view;
 }
 
-static bool view_has_regex(const struct chain_view *view)
-{
-	return view->step.kind == WCS_STEP_KEY || view->step.kind == WCS_STEP_COLUMN ||
-	       view->step.kind == WCS_STEP_VALUE;
-}
-
 /* ---- Chains ------------------------------------------------------------------------------ */
 
 struct wcs_chain *chain_new(struct wcs_chain *before, struct chain_view *view)
@@ -123,6 +117,8 @@ static int chain_check(struct wcs_table *table, const struct wcs_chain *before,
 int wcs_chain_add(struct wcs_table *table, struct wcs_chain *before, const struct wcs_step *step,
 		  struct wcs_chain **chain, struct wcs_fault *fault)
 {
+	bool expression = step->kind == WCS_STEP_KEY || step->kind == WCS_STEP_COLUMN ||
+			  step->kind == WCS_STEP_VALUE;
 	int rc = chain_check(table, before, step, fault);
 	struct chain_view *view;
 	struct wcs_chain *made;
@@ -132,7 +128,7 @@ int wcs_chain_add(struct wcs_table *table, struct wcs_chain *before, const struc
 	view = chain_view_new(step);
 	if (view == NULL)
 		return -ENOMEM;
-	if (view_has_regex(view))
+	if (expression)
 		rc = regex_compile(view->step.bytes, &view->regex, fault);
 	if (rc != 0) {
 		chain_view_free(view);

@@ -36,7 +36,7 @@ static bool fold_takes_columns(const struct wcs_filter *to, const struct wcs_ste
 	return true;
 }
 
-/* 0 or -ENOMEM. */
+/* 1 or -ENOMEM. */
 static int fold_columns(struct chain_plan *plan, const struct wcs_table *table,
 			const struct chain_view *view)
 {
@@ -58,7 +58,7 @@ static int fold_columns(struct chain_plan *plan, const struct wcs_table *table,
 			step->columns[0].qualifier;
 		plan->engine.qualifier_to.len++;
 	}
-	return 0;
+	return 1;
 }
 
 /* Gives a view to the engine. 1: done; 0: it cannot be; or an error. */
@@ -66,25 +66,22 @@ static int fold_view(struct chain_plan *plan, const struct wcs_table *table,
 		     const struct chain_view *view, int64_t time, bool counted, bool valued)
 {
 	const struct wcs_step *step = &view->step;
+	bool times = step->kind == WCS_STEP_AT || step->kind == WCS_STEP_SINCE ||
+		     step->kind == WCS_STEP_UNTIL;
 
+	if (times && counted)
+		return 0;
 	switch (step->kind) {
 	case WCS_STEP_COLUMNS:
-		return fold_takes_columns(&plan->engine, step)
-			       ? fold_columns(plan, table, view) == 0 ? 1 : -ENOMEM
-			       : 0;
+		return fold_takes_columns(&plan->engine, step) ? fold_columns(plan, table, view)
+							       : 0;
 	case WCS_STEP_AT:
-		if (counted)
-			return 0;
 		fold_times(&plan->engine, 0, time == INT64_MAX ? 0 : time + 1);
 		return 1;
 	case WCS_STEP_SINCE:
-		if (counted)
-			return 0;
 		fold_times(&plan->engine, time, 0);
 		return 1;
 	case WCS_STEP_UNTIL:
-		if (counted)
-			return 0;
 		fold_times(&plan->engine, 0, time);
 		return 1;
 	case WCS_STEP_NEWEST:
