@@ -42,6 +42,13 @@ int wcs_integer_parse(const char *text, size_t len, int64_t *number)
 	return 0;
 }
 
+static const char *aggregate_refuses_value(enum wcs_type type, struct wcs_slice value)
+{
+	if (type == WCS_INTHLL)
+		return wcs_hll_valid(value) ? NULL : "the value is no state of an inthll";
+	return value.len == INTEGER ? NULL : "the value is not an 8-byte integer";
+}
+
 /* ---- As text ----------------------------------------------------------------------------- */
 
 int wcs_aggregate_line(enum wcs_type type, const char *line, size_t len, unsigned char *value,
@@ -65,22 +72,13 @@ int wcs_aggregate_line(enum wcs_type type, const char *line, size_t len, unsigne
 
 int wcs_aggregate_number(enum wcs_type type, struct wcs_slice value, int64_t *number)
 {
-	if (!wcs_type_aggregates(type))
-		return -EINVAL;
-	if (type == WCS_INTHLL ? !wcs_hll_valid(value) : value.len != INTEGER)
+	if (!wcs_type_aggregates(type) || aggregate_refuses_value(type, value) != NULL)
 		return -EINVAL;
 	*number = type == WCS_INTHLL ? wcs_hll_estimate(value) : (int64_t)get_be64(value.data);
 	return 0;
 }
 
 /* ---- Writes ------------------------------------------------------------------------------ */
-
-static const char *aggregate_refuses_value(enum wcs_type type, struct wcs_slice value)
-{
-	if (type == WCS_INTHLL)
-		return wcs_hll_valid(value) ? NULL : "the value is no state of an inthll";
-	return value.len == INTEGER ? NULL : "the value is not an 8-byte integer";
-}
 
 static bool aggregate_is_integer(enum wcs_type type)
 {
