@@ -78,7 +78,7 @@ struct heat_row {
 struct heat_rows {
 	unsigned char delimiter;
 	struct heat_row *rows; /* the first has the empty start */
-	size_t count, room;
+	size_t count;
 	struct heat_arena bytes; /* of the starts */
 };
 /* One row. -ENOMEM. */

@@ -6,43 +6,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Adds copies of the spans, whose bytes become the record's. */
-static int merge_copy(struct heat_record *record, struct heat_spans *to,
-		      const struct heat_spans *spans)
+/* Copies the bytes of the spans, which become the record's. */
+static int merge_copy(struct heat_record *record, struct heat_spans *spans)
 {
-	int rc = 0;
+	for (size_t i = 0; i < spans->count; i++) {
+		struct heat_span *span = &spans->spans[i];
 
-	for (size_t i = 0; i < spans->count && rc == 0; i++) {
-		struct heat_span span = spans->spans[i];
-
-		span.start = heat_arena_copy(&record->bytes, span.start, 0);
-		if (span.end.data != NULL) {
-			span.end = heat_arena_copy(&record->bytes, span.end, 0);
-			if (span.end.data == NULL)
+		span->start = heat_arena_copy(&record->bytes, span->start, 0);
+		if (span->end.data != NULL) {
+			span->end = heat_arena_copy(&record->bytes, span->end, 0);
+			if (span->end.data == NULL)
 				return -ENOMEM;
 		}
-		rc = span.start.data != NULL ? heat_spans_add(to, &span) : -ENOMEM;
+		if (span->start.data == NULL)
+			return -ENOMEM;
 	}
-	return rc;
+	return 0;
 }
 
 /* Replaces the spans of a table by the sum of the lists. */
 static int merge_table(struct heat_record *record, struct heat_table *table,
 		       const struct heat_spans *const *lists, size_t count, size_t limit)
 {
-	struct heat_spans joined = {NULL, 0, 0}, made = {NULL, 0, 0};
+	struct heat_spans old = table->spans, joined = {NULL, 0, 0};
 	struct heat_rows rows;
 	int rc = heat_rows_join(&rows, table->delimiter, lists, count, limit, &joined);
 
 	if (rc == 0)
-		rc = merge_copy(record, &made, &joined);
-	if (rc == 0) {
-		heat_spans_free(&table->spans);
-		table->spans = made;
-		made = (struct heat_spans){NULL, 0, 0};
-	}
-	heat_spans_free(&made);
-	heat_spans_free(&joined);
+		rc = merge_copy(record, &joined);
+	if (rc == 0)
+		table->spans = joined;
+	heat_spans_free(rc == 0 ? &old : &joined);
 	heat_rows_free(&rows);
 	return rc;
 }

@@ -5,10 +5,9 @@
  */
 #include "store/heat/heat_private.h"
 
-#include "lib/grow.h"
-
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define ROWS_UNITS (UINT64_C(1) << 20) /* into which a span is divided */
@@ -16,10 +15,9 @@
 int heat_rows_init(struct heat_rows *rows, unsigned char delimiter)
 {
 	*rows = (struct heat_rows){.delimiter = delimiter};
-	rows->rows = malloc(16 * sizeof(*rows->rows));
+	rows->rows = malloc(sizeof(*rows->rows));
 	if (rows->rows == NULL)
 		return -ENOMEM;
-	rows->room = 16;
 	rows->count = 1;
 	rows->rows[0] = (struct heat_row){{"", 0}, 0};
 	return 0;
@@ -125,7 +123,6 @@ int heat_rows_add(struct heat_rows *rows, const struct heat_spans *spans, double
 		free(rows->rows);
 		rows->rows = made;
 		rows->count = count;
-		rows->room = most;
 		made = NULL;
 	}
 out:

@@ -39,9 +39,3 @@ struct wcs_heat_finding *pattern_found_ranges(struct diagnosis *in, enum wcs_hea
 	}
 	return finding;
 }
-
-bool pattern_row_is_hot(const struct diagnosis *in, size_t range)
-{
-	return in->map->ranges[range].row &&
-	       pattern_percent(in->of_range[range], in->total) > WCS_HEAT_HOT_ROW_SHARE;
-}

@@ -8,6 +8,13 @@
 
 /* ---- Hot rows ---------------------------------------------------------------------------- */
 
+/* A row with so much is a finding of its own, and no part of a hot prefix. */
+static bool row_is_hot(const struct diagnosis *in, size_t range)
+{
+	return in->map->ranges[range].row &&
+	       pattern_percent(in->of_range[range], in->total) > WCS_HEAT_HOT_ROW_SHARE;
+}
+
 /* The order of hot rows: the hottest first. */
 static bool row_is_before(const struct diagnosis *in, size_t range, size_t other)
 {
@@ -25,7 +32,7 @@ void pattern_hot_rows(struct diagnosis *in)
 		size_t best = map->rows;
 
 		for (size_t r = 0; r < map->rows; r++)
-			if (pattern_row_is_hot(in, r) &&
+			if (row_is_hot(in, r) &&
 			    (known == 0 || row_is_before(in, in->findings[known - 1].first, r)) &&
 			    (best == map->rows || row_is_before(in, r, best)))
 				best = r;
@@ -49,7 +56,7 @@ static bool prefix_leaves_out(const struct diagnosis *in, size_t range)
 		if (in->findings[i].pattern == WCS_HEAT_HOT_PREFIX &&
 		    range >= in->findings[i].first && range <= in->findings[i].last)
 			return true;
-	return pattern_row_is_hot(in, range);
+	return row_is_hot(in, range);
 }
 
 /* Do the ranges have half of their share in half of the columns with values? */

@@ -42,8 +42,6 @@ struct wcs_heat_finding *pattern_found(struct diagnosis *in, enum wcs_heat_patte
 /* Adds a finding about some ranges, which have that sum. */
 struct wcs_heat_finding *pattern_found_ranges(struct diagnosis *in, enum wcs_heat_pattern pattern,
 					      size_t first, size_t last, uint64_t sum);
-/* A row with so much is a finding of its own, and no part of a hot prefix. */
-bool pattern_row_is_hot(const struct diagnosis *in, size_t range);
 #define PATTERN_SAY(finding, ...) snprintf((finding)->words, sizeof((finding)->words), __VA_ARGS__)
 
 /* ---- hot.c, sequential.c, scans.c: add the findings of a pattern ---- */
