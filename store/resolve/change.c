@@ -17,12 +17,6 @@ struct change_memory {
 	_Alignas(max_align_t) unsigned char bytes[];
 };
 
-struct change change_of(const struct wcs_table *table, const struct wcs_view *view,
-			struct wcs_rows *rows, struct wcs_edit *edit)
-{
-	return (struct change){.table = table, .view = view, .rows = rows, .edit = edit, .now = -1};
-}
-
 /* ---- The row's cells --------------------------------------------------------------------- */
 
 int change_find(struct change *c, const char *family, struct wcs_slice qualifier, int64_t ts,

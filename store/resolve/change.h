@@ -35,8 +35,6 @@ struct change_hidden {
 };
 
 /* ---- change.c ---- */
-struct change change_of(const struct wcs_table *table, const struct wcs_view *view,
-			struct wcs_rows *rows, struct wcs_edit *edit);
 /* Finds the newest cell of a column that is not later than ts (WCS_TS_NEWEST: any). 1, 0 or an
  * error. Its data is valid until the next look. */
 int change_find(struct change *c, const char *family, struct wcs_slice qualifier, int64_t ts,

@@ -237,16 +237,13 @@ static int feed_value(struct feed *feed, const struct wcs_set *set, enum wcs_typ
 	unsigned char bytes[WCS_AGGREGATE_VALUE_MAX];
 	struct wcs_slice value = {bytes, (size_t)content->size};
 	int64_t estimate;
-	int rc = 0;
+	int rc;
 
 	if (type != WCS_INTHLL && content->size > WCS_VALUE_INLINE)
 		return feed_large(feed, set);
 	if (content->size > sizeof(bytes))
 		return -EIO;
-	if (content->from == NULL && content->part_count == 1)
-		value = content->parts[0];
-	else
-		rc = feed_whole(feed, set, bytes);
+	rc = feed_whole(feed, set, bytes);
 	if (rc == 0)
 		rc = feed_room(feed, WCS_ROW_WRITE_VALUE(value.len) + 64);
 	if (rc == 0 && type == WCS_INTHLL)

@@ -230,7 +230,7 @@ int resolve_move(const struct wcs_table *table, const struct wcs_view *view, str
 
 	for (int tries = 0; rc == -EAGAIN && tries < RESOLVE_TRIES; tries++) {
 		change_clear(&edit);
-		move = (struct move){.c = change_of(table, view, NULL, &edit),
+		move = (struct move){.c = {.table = table, .view = view, .edit = &edit, .now = -1},
 				     .asked = asked,
 				     .same = stamp ||
 					     wcs_slice_compare(asked->from, asked->to) == 0,

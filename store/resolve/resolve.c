@@ -203,9 +203,13 @@ static int resolve_decide(struct resolve *resolve, struct wcs_rows *rows, size_t
 
 		if (index >= *made)
 			continue;
-		*c = change_of(resolve->table, resolve->view, rows, &resolve->edits[index]);
-		c->mutation = resolve->entries[index].mutation;
-		c->sorted = sorts;
+		*c = (struct change){.table = resolve->table,
+				     .view = resolve->view,
+				     .mutation = resolve->entries[index].mutation,
+				     .rows = rows,
+				     .edit = &resolve->edits[index],
+				     .sorted = sorts,
+				     .now = -1};
 		failed = alone ? resolve_purge(c) : 0;
 		if (failed == 0)
 			failed = mutate_row(c);
