@@ -36,10 +36,7 @@ static int sink_table(struct sink *sink, const char *table, const struct wcs_tab
 {
 	int rc = sink->schema ? 0 : sink->kind->schema(sink, &sink->schema);
 
-	*named = NULL;
-	for (size_t i = 0; !rc && i < sink->schema->table_count; i++)
-		if (strcmp(sink->schema->tables[i].name, table) == 0)
-			*named = &sink->schema->tables[i];
+	*named = rc ? NULL : wcs_schema_table(sink->schema, table);
 	return rc;
 }
 
