@@ -58,20 +58,14 @@ static inline uint64_t word_load(const unsigned char *from, size_t len)
 /* Writes a byte that a JSON string cannot hold as it is. */
 static unsigned char *write_escape(unsigned char *to, unsigned char byte)
 {
-	static const char hex[] = "0123456789abcdef";
 	static const char letters[] = "btn?fr"; /* of 08 to 0d */
 
+	if (byte >= 0x08 && byte <= 0x0d && byte != 0x0b)
+		byte = (unsigned char)letters[byte - 0x08];
+	else if (byte != '"' && byte != '\\')
+		return utf8_json(byte, to);
 	*to++ = '\\';
-	if (byte == '"' || byte == '\\') {
-		*to++ = byte;
-	} else if (byte >= 0x08 && byte <= 0x0d && byte != 0x0b) {
-		*to++ = (unsigned char)letters[byte - 0x08];
-	} else {
-		memcpy(to, "u00", 3);
-		to[3] = (unsigned char)hex[byte >> 4];
-		to[4] = (unsigned char)hex[byte & 15];
-		to += 5;
-	}
+	*to++ = byte;
 	return to;
 }
 
@@ -89,7 +83,6 @@ static inline bool write_suspects(unsigned char first)
 static inline size_t write_unit(unsigned char **to, const unsigned char *from, size_t len,
 				enum spelling spelling)
 {
-	static const char hex[] = "0123456789ABCDEF";
 	bool name = spelling == SPELL_KEY || spelling == SPELL_NAME;
 	size_t n = from[0] < 0x80 ? 1 : utf8_character(from, len);
 
@@ -98,9 +91,7 @@ static inline size_t write_unit(unsigned char **to, const unsigned char *from, s
 	if (n == 0 && !name)
 		return 0;
 	if (n == 0 || (name && (from[0] < 0x20 || from[0] == 0x7f || from[0] == '%'))) {
-		*(*to)++ = '%';
-		*(*to)++ = (unsigned char)hex[from[0] >> 4];
-		*(*to)++ = (unsigned char)hex[from[0] & 15];
+		*to = (unsigned char *)utf8_escape(from[0], (char *)*to);
 		return 1;
 	}
 	if (from[0] < 0x20 || from[0] == 0x7f ||
