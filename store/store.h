@@ -289,6 +289,8 @@ char *wcs_schema_format(const struct wcs_schema *schema);
 char *wcs_schema_line(const struct wcs_schema *schema);
 
 void wcs_schema_free(struct wcs_schema *schema);
+/* Frees the families and keys of a table, which has none then. */
+void wcs_table_schema_clear(struct wcs_table_schema *table);
 /* The table of that name, and the family, which are the schema's; NULL: none. */
 struct wcs_table_schema *wcs_schema_table(const struct wcs_schema *schema, const char *name);
 const struct wcs_family *wcs_schema_family(const struct wcs_table_schema *table, const void *name,

@@ -82,18 +82,23 @@ const struct wcs_family *wcs_schema_family(const struct wcs_table_schema *table,
 	return NULL;
 }
 
+void wcs_table_schema_clear(struct wcs_table_schema *table)
+{
+	for (size_t i = 0; i < table->family_count; i++)
+		free(table->families[i].gc);
+	free(table->families);
+	free(table->keys);
+	table->families = NULL;
+	table->keys = NULL;
+	table->family_count = 0;
+}
+
 void wcs_schema_free(struct wcs_schema *schema)
 {
 	if (!schema)
 		return;
-	for (size_t i = 0; i < schema->table_count; i++) {
-		struct wcs_table_schema *table = &schema->tables[i];
-
-		for (size_t k = 0; k < table->family_count; k++)
-			free(table->families[k].gc);
-		free(table->families);
-		free(table->keys);
-	}
+	for (size_t i = 0; i < schema->table_count; i++)
+		wcs_table_schema_clear(&schema->tables[i]);
 	free(schema->tables);
 	free(schema);
 }

@@ -46,7 +46,7 @@ int ldb_admin_load(void *engine,
 		if (rc)
 			break;
 		rc = each(ctx, id, &schema);
-		ldb_record_table_clear(&schema);
+		wcs_table_schema_clear(&schema);
 	}
 	return ldb_db_iter_end(db, iter, rc);
 }

@@ -66,12 +66,12 @@ static void record_fuzz_table(const uint8_t *data, size_t size)
 		FUZZ_CHECK(ldb_record_table_decode(again, len, &twice) == 0);
 		FUZZ_CHECK(strcmp(schema.name, twice.name) == 0);
 		FUZZ_CHECK(schema.family_count == twice.family_count);
-		ldb_record_table_clear(&twice);
+		wcs_table_schema_clear(&twice);
 	} else {
 		FUZZ_CHECK(fuzz_same(again, len, data, size));
 	}
 	free(again);
-	ldb_record_table_clear(&schema);
+	wcs_table_schema_clear(&schema);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

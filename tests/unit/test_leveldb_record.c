@@ -118,7 +118,7 @@ SUITE_TEST(test_table_records, 10)
 	ck_assert_str_eq(got.families[0].name, "a");
 	ck_assert_str_eq(got.families[0].gc, "maxversions=3");
 	ck_assert_int_eq(got.families[1].type, WCS_INTHLL);
-	ldb_record_table_clear(&got);
+	wcs_table_schema_clear(&got);
 	for (size_t shorter = 0; shorter < len; shorter++)
 		ck_assert_int_eq(ldb_record_table_decode(record, shorter, &got), -EIO);
 	memcpy(longer, record, len);
@@ -137,7 +137,7 @@ SUITE_TEST(test_table_records, 10)
 	free(record);
 	record = ldb_record_table(&got, &len);
 	ck_assert_mem_eq(record, longer, len);
-	ldb_record_table_clear(&got);
+	wcs_table_schema_clear(&got);
 	free(longer);
 	free(record);
 }
@@ -179,7 +179,7 @@ SUITE_LOOP(test_table_records_with_keys, 2, 10)
 	longer = ldb_record_table(&got, &again);
 	ck_assert_uint_eq(again, len);
 	ck_assert_mem_eq(longer, record, len);
-	ldb_record_table_clear(&got);
+	wcs_table_schema_clear(&got);
 	for (size_t shorter = 0; shorter < len; shorter++)
 		ck_assert_int_eq(ldb_record_table_decode(record, shorter, &got), -EIO);
 	longer = realloc(longer, len + 1);
@@ -193,12 +193,12 @@ SUITE_LOOP(test_table_records_with_keys, 2, 10)
 	ck_assert_int_eq(ldb_record_table_decode(record, len, &got), -EIO);
 	record[len - 1] = 7;
 	SUITE_OK(ldb_record_table_decode(record, len, &got));
-	ldb_record_table_clear(&got);
+	wcs_table_schema_clear(&got);
 	record[1] = 'a'; /* the salt makes it */
 	ck_assert_int_eq(ldb_record_table_decode(record, len, &got), -EIO);
 	record[1] = '.'; /* none, which a check corrects */
 	SUITE_OK(ldb_record_table_decode(record, len, &got));
-	ldb_record_table_clear(&got);
+	wcs_table_schema_clear(&got);
 	free(longer);
 	free(record);
 
@@ -225,6 +225,6 @@ SUITE_TEST(test_table_records_of_version_1, 10)
 	ck_assert_uint_eq(got.family_count, 1);
 	ck_assert_str_eq(got.families[0].gc, "never");
 	ck_assert_int_eq(got.families[0].gc_changed, 0);
-	ldb_record_table_clear(&got);
+	wcs_table_schema_clear(&got);
 	ck_assert_int_eq(ldb_record_table_decode(record, sizeof(record) - 1, &got), -EIO);
 }

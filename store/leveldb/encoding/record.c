@@ -344,7 +344,7 @@ int ldb_record_table_decode(const void *record, size_t len, struct wcs_table_sch
 	made.created = (int64_t)get_be64(data + 2);
 	rc = record_table(&rest, data[0], &made);
 	if (rc)
-		ldb_record_table_clear(&made);
+		wcs_table_schema_clear(&made);
 	else
 		*schema = made;
 	return rc;
@@ -365,15 +365,4 @@ void ldb_record_newer(const void *record, size_t len, uint32_t id, char why[LDB_
 	else
 		snprintf(why, LDB_RECORD_WHY,
 			 "table %" PRIu32 ": a newer program described it; use a newer rowfs", id);
-}
-
-void ldb_record_table_clear(struct wcs_table_schema *schema)
-{
-	for (size_t i = 0; i < schema->family_count; i++)
-		free(schema->families[i].gc);
-	free(schema->families);
-	free(schema->keys);
-	schema->families = NULL;
-	schema->keys = NULL;
-	schema->family_count = 0;
 }

@@ -59,10 +59,9 @@ int ldb_record_drop_decode(const void *data, size_t len, struct ldb_drop *drop);
 
 /* A table's description. The caller frees the bytes; NULL: no memory. */
 unsigned char *ldb_record_table(const struct wcs_table_schema *schema, size_t *len);
-/* Fills schema, to be released with ldb_record_table_clear. -EPROTO: a newer program's, with
+/* Fills schema, to be released with wcs_table_schema_clear. -EPROTO: a newer program's, with
  * another version or codec. */
 int ldb_record_table_decode(const void *data, size_t len, struct wcs_table_schema *schema);
-void ldb_record_table_clear(struct wcs_table_schema *schema);
 /* Says why a description cannot be decoded (-EPROTO), with the name of the table where this program
  * can read it, else with its id. */
 #define LDB_RECORD_WHY 160

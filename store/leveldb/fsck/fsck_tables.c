@@ -100,7 +100,7 @@ int ldb_fsck_add_family(struct ldb_fsck_table *table, const char *name)
 void ldb_fsck_tables_free(struct ldb_fsck *f)
 {
 	for (size_t i = 0; i < f->table_count; i++)
-		ldb_record_table_clear(&f->tables[i].schema);
+		wcs_table_schema_clear(&f->tables[i].schema);
 	free(f->tables);
 	f->tables = NULL;
 	f->table_count = f->table_room = 0;
@@ -171,7 +171,7 @@ static int tables_decode(struct ldb_fsck *f, uint32_t id, struct wcs_slice recor
 	if (!rc)
 		rc = tables_correct_policies(schema, wrong);
 	if (rc)
-		ldb_record_table_clear(schema);
+		wcs_table_schema_clear(schema);
 	return rc;
 }
 
@@ -213,7 +213,7 @@ static int tables_description(struct ldb_fsck *f, uint32_t id, struct wcs_slice 
 		wrong = "its description can be an old one, since newer ones were damaged";
 	if (wrong && differs) {
 		if (!rc)
-			ldb_record_table_clear(&schema);
+			wcs_table_schema_clear(&schema);
 		rc = tables_decode(f, id, copied, &schema, &other);
 		done = "put back from " DIRECTORY_TABLES;
 	} else if (!rc && !wrong && id > LDB_FSCK_TABLE_MAX) {
@@ -227,7 +227,7 @@ static int tables_description(struct ldb_fsck *f, uint32_t id, struct wcs_slice 
 		return rc ? rc : ldb_fsck_delete(f, (struct wcs_slice){key.data, key.len});
 	}
 	if (!rc && (rc = tables_insert(f, id, &schema)) != 0)
-		ldb_record_table_clear(&schema);
+		wcs_table_schema_clear(&schema);
 	if (rc)
 		return rc;
 	f->fsck->result->tables++;
