@@ -40,7 +40,6 @@ struct sink_run {
 
 struct sink_mount {
 	struct sink sink;
-	const struct program *program;
 	const struct mounted *mounted; /* rows false: it is a root with tables below it */
 	uint64_t cells, old;	       /* the mount's counts of written cells, all and old ones */
 	int dir;		       /* the directory */
@@ -416,7 +415,6 @@ int sink_mount_open(const struct program *program, const struct mounted *mounted
 		return program_fail(program, "no memory");
 	to->sink.kind = &sink_mount_kind;
 	to->sink.line_max = WCS_IMPORT_LINE_MAX;
-	to->program = program;
 	to->rows = -1;
 	to->mounted = mounted;
 	to->dir = open(mounted->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -74,14 +74,6 @@ static int sink_store_finish(struct sink *sink)
 	return sink_store_result(to, wcs_import_finish(to->import, &fault), &fault);
 }
 
-static int sink_store_import(struct sink_store *to)
-{
-	const struct wcs_import_options options = {
-		.other = sink_store_other, .line_max = to->sink.line_max, .ctx = to};
-
-	return wcs_import_new(to->table, &options, &to->import);
-}
-
 static int sink_store_row(struct sink *sink, const struct csv_row *row)
 {
 	struct sink_store *to = (struct sink_store *)sink;
@@ -137,14 +129,16 @@ static const struct sink_kind sink_store_kind = {.write = sink_store_write,
 int sink_store_open(const struct program *program, const char *path, struct sink **sink)
 {
 	struct sink_store *to = calloc(1, sizeof(*to));
+	const struct wcs_import_options options = {
+		.other = sink_store_other, .line_max = WCS_IMPORT_LINE_MOST, .ctx = to};
 	int exit_code;
 
 	if (!to)
 		return program_fail(program, "no memory");
 	to->sink.kind = &sink_store_kind;
-	to->sink.line_max = WCS_IMPORT_LINE_MOST;
+	to->sink.line_max = options.line_max;
 	exit_code = mounted_open_store(program, path, NULL, false, &to->store);
-	if (exit_code == PROGRAM_OK && sink_store_import(to))
+	if (exit_code == PROGRAM_OK && wcs_import_new(NULL, &options, &to->import))
 		exit_code = program_fail(program, "no memory");
 	if (exit_code == PROGRAM_OK)
 		*sink = &to->sink;
