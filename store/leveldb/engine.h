@@ -16,7 +16,6 @@
 #include <stdatomic.h>
 
 #include "store/backend.h"
-#include "store/leveldb/encoding/place.h"
 #include "store/leveldb/encoding/record.h"
 #include "store/policy/view.h"
 

@@ -12,7 +12,6 @@
 #include <time.h>
 
 #include "lib/clock.h"
-#include "store/leveldb/encoding/place.h"
 #include "store/leveldb/engine.h"
 
 /* ---- reclaim.c: readers of extents, and the deletion of extents ---- */
