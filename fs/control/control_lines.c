@@ -182,9 +182,5 @@ static void lines_close(void *state)
 	free(lines);
 }
 
-const struct control_writer control_lines_writer = {
-	.open = lines_open,
-	.write = lines_write,
-	.end = lines_end,
-	.close = lines_close,
-};
+const struct control_writer control_lines_writer = {lines_open, lines_write, lines_end,
+						    lines_close};

@@ -143,9 +143,4 @@ static void rows_close(void *state)
 	free(rows);
 }
 
-const struct control_writer control_rows_writer = {
-	.open = rows_open,
-	.write = rows_write,
-	.end = rows_end,
-	.close = rows_close,
-};
+const struct control_writer control_rows_writer = {rows_open, rows_write, rows_end, rows_close};
