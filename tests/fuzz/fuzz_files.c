@@ -112,8 +112,8 @@ static void files_fuzz_blocks(int fd, const uint8_t *data, size_t size)
 		at[1] = files_fuzz_block(fd, &piece);
 	}
 	for (int i = 0; i < 2; i++) {
-		used += ldb_put_varint(footer + used, at[i]);
-		used += ldb_put_varint(footer + used, len[i]);
+		used += write_varint(footer + used, at[i]);
+		used += write_varint(footer + used, len[i]);
 	}
 	put_le64(footer + LDB_TABLEFILE_FOOTER - 8, LDB_TABLEFILE_MAGIC);
 	files_fuzz_write(fd, footer, sizeof(footer));

@@ -13,6 +13,7 @@
 #include "store/leveldb/formats/manifest.h"
 #include "store/leveldb/formats/tablefile.h"
 #include "tests/unit/forge.h"
+#include "tests/unit/forge_write.h"
 #include "tests/unit/suite.h"
 
 #include <dirent.h>
@@ -222,7 +223,7 @@ static void stores_fuzz_change(const uint8_t *change)
 		stores_fuzz_put(file, at, bytes, change[5] % 2 ? 8 : 4);
 		break;
 	case 3:
-		len = ldb_put_varint(bytes, number);
+		len = write_varint(bytes, number);
 		stores_fuzz_put(file, at, bytes, len);
 		break;
 	case 4: /* bytes of another place */

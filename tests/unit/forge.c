@@ -202,7 +202,7 @@ static size_t forge_item(unsigned char *to, const struct ldb_manifest_table *tab
 	const uint64_t values[] = {table->number,	table->level,	    table->size,
 				   table->smallest.len, table->largest.len, forge_number(word)};
 	const char *item = strchr(items, *word);
-	size_t len = ldb_put_varint(to, values[item ? item - items : 5]);
+	size_t len = write_varint(to, values[item ? item - items : 5]);
 
 	if (*word != 'A' && *word != 'Z')
 		return len;
@@ -390,7 +390,7 @@ static void forge_table(char **words)
 	} else if (strcmp(words[2], "swap") == 0) {
 		forge_swap();
 	} else if (strcmp(words[2], "size") == 0) {
-		ldb_put_varint(forge_size, forge_number(words[3]));
+		write_varint(forge_size, forge_number(words[3]));
 	} else if (words[3]) {
 		struct forge_block block = *words[2] == 'i' ? forge_index : forge_data;
 		off_t at = (off_t)forge_number(words[3]);

@@ -68,11 +68,11 @@ struct table_writer {
 static int writer_entry(struct ldb_buffer *block, struct wcs_slice key, struct wcs_slice value)
 {
 	unsigned char head[30];
-	size_t len = ldb_put_varint(head, 0);
+	size_t len = write_varint(head, 0);
 	int rc;
 
-	len += ldb_put_varint(head + len, key.len);
-	len += ldb_put_varint(head + len, value.len);
+	len += write_varint(head + len, key.len);
+	len += write_varint(head + len, value.len);
 	rc = ldb_buffer_append(block, head, len);
 	if (!rc)
 		rc = ldb_buffer_append(block, key.data, key.len);
@@ -92,8 +92,8 @@ static int writer_block(struct table_writer *writer, struct ldb_buffer *block,
 		return rc;
 	put_le32(trailer + 1, wcs_crc_mask(wcs_crc_extend(
 				      wcs_crc_extend(0, block->data, block->len), trailer, 1)));
-	*len = ldb_put_varint(handle, writer->at);
-	*len += ldb_put_varint(handle + *len, block->len);
+	*len = write_varint(handle, writer->at);
+	*len += write_varint(handle + *len, block->len);
 	rc = write_bytes(writer->fd, block->data, block->len, &writer->at);
 	if (!rc)
 		rc = write_bytes(writer->fd, trailer, sizeof(trailer), &writer->at);

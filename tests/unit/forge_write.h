@@ -11,4 +11,15 @@ int write_record(int fd, uint64_t *at, const void *data, size_t len);
 /* Writes the entries of a table to a new one, `to`, without compression and filter. */
 int write_table(int dir, const char *from, const char *to, uint64_t *size);
 
+/* Writes a varint of LevelDB. Returns its length, at most 10. */
+static inline size_t write_varint(unsigned char *to, uint64_t n)
+{
+	size_t len = 0;
+
+	for (; n >= 0x80; n >>= 7)
+		to[len++] = (unsigned char)(n | 0x80);
+	to[len++] = (unsigned char)n;
+	return len;
+}
+
 #endif

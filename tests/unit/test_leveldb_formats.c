@@ -29,7 +29,7 @@ static int make_log(size_t len, size_t batches)
 		put_le64(batch, i + 1);
 		put_le32(batch + 8, 1);
 		memcpy(batch + 12, "\1\1k", 3);
-		head = 15 + ldb_put_varint(batch + 15, len);
+		head = 15 + write_varint(batch + 15, len);
 		for (size_t k = 0; k < len; k++)
 			batch[head + k] = (unsigned char)('a' + (k + i) % 7);
 		SUITE_OK(write_record(fd, &at, batch, head + len));

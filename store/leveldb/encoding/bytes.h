@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Takes stored bytes apart, and puts varints. The engine stores big-endian numbers only; LevelDB's
- * own files have little-endian ones and varints.
+ * Takes stored bytes apart. The engine stores big-endian numbers only; LevelDB's own files have
+ * little-endian ones and varints.
  */
 #ifndef WCS_LEVELDB_BYTES_H
 #define WCS_LEVELDB_BYTES_H
@@ -71,16 +71,6 @@ static inline bool ldb_rest_text(struct ldb_rest *rest, struct ldb_rest *text)
 		return false;
 	*text = (struct ldb_rest){ldb_rest_take(rest, (size_t)len), (size_t)len};
 	return true;
-}
-
-static inline size_t ldb_put_varint(unsigned char *to, uint64_t n)
-{
-	size_t len = 0;
-
-	for (; n >= 0x80; n >>= 7)
-		to[len++] = (unsigned char)(n | 0x80);
-	to[len++] = (unsigned char)n;
-	return len;
 }
 
 #endif
