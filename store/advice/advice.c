@@ -165,11 +165,6 @@ static void add_peak(struct advice_stats *stats, struct advice_peak *peak, uint6
 
 /* ---- Cells ------------------------------------------------------------------------------- */
 
-static bool is_family(const struct advice_family *family, struct wcs_slice name)
-{
-	return strlen(family->name) == name.len && memcmp(family->name, name.data, name.len) == 0;
-}
-
 /* The family of that name. NULL: there are more than a table should have, and this is one of the
  * rest. */
 static struct advice_family *find_family(struct wcs_advice *advice, struct wcs_slice name)
@@ -179,7 +174,8 @@ static struct advice_family *find_family(struct wcs_advice *advice, struct wcs_s
 	for (size_t i = 0; i < advice->family_count; i++) {
 		size_t at = (advice->family_last + i) % advice->family_count;
 
-		if (is_family(&families[at], name)) {
+		if (strlen(families[at].name) == name.len &&
+		    memcmp(families[at].name, name.data, name.len) == 0) {
 			advice->family_last = at;
 			return &families[at];
 		}

@@ -4,7 +4,6 @@
 #define WCS_ADVICE_PRIVATE_H
 
 #include "store/advice/advice.h"
-#include "store/advice/segment.h"
 #include "store/heat/patterns/patterns.h"
 #include "store/keys/keys.h"
 
@@ -34,6 +33,20 @@ struct advice_peak {
 	uint64_t row; /* its number, from 1 */
 	struct advice_key key;
 	const struct advice_family *family; /* NULL: of the whole row */
+};
+
+/* The classes of segments of row keys. */
+enum segment_class {
+	SEGMENT_TEXT,	 /* none of the others */
+	SEGMENT_NUMBER,	 /* 1 to 19 digits, and no time */
+	SEGMENT_COUNTED, /* a word with digits behind it: order-0001 */
+	SEGMENT_TIME,	 /* a date, a time, or digits that are one of the years 2001 to 2099 */
+	SEGMENT_HASH,	 /* a UUID, 16 hexadecimal digits or more, or as many mixed letters */
+	SEGMENT_DOMAIN,	 /* a domain with its top-level label last */
+	SEGMENT_MAIL,
+	SEGMENT_ADDRESS, /* IPv4 or IPv6 */
+	SEGMENT_BINARY,	 /* control bytes, or no UTF-8 */
+	SEGMENT_CLASSES,
 };
 
 /* The segments at one place of the keys. */
@@ -168,6 +181,9 @@ struct advice_rule {
 	 * statistics. */
 	size_t of;
 };
+
+/* ---- segment.c ---- */
+enum segment_class segment_class(struct wcs_slice segment);
 
 /* ---- rules.c ---- */
 /* Prints the findings of each rule at so many places of its scope. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The classes of segments, by their characters alone: a domain is not looked up. */
-#include "store/advice/segment.h"
+#include "store/advice/advice_private.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  */
 #include "tests/unit/advice.h"
 
-#include "store/advice/segment.h"
+#include "store/advice/advice_private.h"
 
 /* ---- Keys: a thousand rows, of which so many have one form and the rest another ---------- */
 
