@@ -31,13 +31,6 @@ struct drained {
 	bool complete; /* each operation has its sample */
 };
 
-static void drained_free(struct drained *drained)
-{
-	free(drained->counts);
-	free(drained->samples);
-	free(drained->entries);
-}
-
 static struct wcs_slice sample_key(const struct heat_sample *sample)
 {
 	return (struct wcs_slice){sample->key, sample->len};
@@ -309,6 +302,8 @@ int heat_fold_take(struct heat *heat, struct heat_record *record, uint64_t *ops)
 	*ops = drained.ops;
 	heat_record_free(&parts[0]);
 	heat_record_free(&parts[1]);
-	drained_free(&drained);
+	free(drained.counts);
+	free(drained.samples);
+	free(drained.entries);
 	return rc;
 }
