@@ -64,7 +64,7 @@ int change_purge(struct change *c, const char *family, struct wcs_slice qualifie
 		 bool (*must)(void *ctx, const struct change_hidden *hidden), void *ctx)
 {
 	const struct wcs_gc *gc = wcs_view_gc(c->view, family);
-	struct change_hidden hidden = {.any = false, .rank = 1};
+	struct change_hidden hidden = {.rank = 1};
 	struct wcs_stored cell;
 	int found;
 
@@ -73,8 +73,7 @@ int change_purge(struct change *c, const char *family, struct wcs_slice qualifie
 	found = change_find(c, family, qualifier, WCS_TS_NEWEST, &cell);
 	for (; found > 0; hidden.rank++) {
 		hidden.ts = cell.ts;
-		hidden.any = wcs_view_hides(c->view, wcs_view_expiry(gc, hidden.rank, cell.ts));
-		if (hidden.any)
+		if (wcs_view_hides(c->view, wcs_view_expiry(gc, hidden.rank, cell.ts)))
 			break;
 		found = change_older(c, family, qualifier, &cell);
 	}

@@ -29,7 +29,6 @@ struct change {
 
 /* The hidden end of a column. */
 struct change_hidden {
-	bool any;
 	uint64_t rank; /* of its newest cell, from 1 */
 	int64_t ts;
 };
