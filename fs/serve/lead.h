@@ -11,7 +11,10 @@
 struct lead {
 	_Atomic uint64_t state;	 /* LEAD_… */
 	_Atomic uint64_t number; /* of the next request */
+	atomic_bool sleeps;	 /* the leader sleeps until a request comes */
+	atomic_bool standby;	 /* the guard sleeps until the leader is woken */
 	atomic_uint busy;	 /* threads that lead or handle a request */
+	atomic_uint looking;	 /* of these, threads that try to take the lead */
 	unsigned cores;
 	pthread_mutex_t lock;
 	pthread_cond_t guard, idle; /* one waits as the guard, the others */
@@ -20,6 +23,10 @@ struct lead {
 	bool ends;
 	unsigned idlers;
 };
+
+/* Are more threads of the machine ready to run than it has processors? loadavg: the text of
+ * /proc/loadavg (proc(5)); any other text gives false. */
+bool lead_is_crowded(const struct lead *lead, const char *loadavg);
 
 void lead_init(struct lead *lead);
 void lead_destroy(struct lead *lead);

@@ -30,7 +30,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -144,21 +143,20 @@ static int await_request(struct loop *loop)
 	return fds[1].revents == 0 && !fuse_session_exited(loop->session);
 }
 
-/* If more threads want a processor than there are (proc(5), loadavg), a leader that polls would
- * take it from clients, and would lose the scheduler's preference for a thread that was just woken.
- */
+/* If more threads want a processor than there are, a leader that polls would take it from clients,
+ * and would lose the scheduler's preference for a thread that was just woken. */
 static bool is_crowded(struct loop *loop)
 {
 	int64_t now = clock_ns();
-	char text[64] = "";
-	unsigned running;
+	char text[64];
+	ssize_t len;
 
 	if (now - loop->looked < LOOK_NS)
 		return loop->crowded;
 	loop->looked = now;
-	loop->crowded = pread(loop->loadavg, text, sizeof(text) - 1, 0) > 0 &&
-			sscanf(text, "%*s %*s %*s %u/", &running) == 1 &&
-			running > loop->lead.cores;
+	len = pread(loop->loadavg, text, sizeof(text) - 1, 0);
+	text[len > 0 ? len : 0] = 0;
+	loop->crowded = lead_is_crowded(&loop->lead, text);
 	return loop->crowded;
 }
 

@@ -33,10 +33,9 @@ static int turns_read(struct turns *turns)
 
 	ck_assert_int_eq(atomic_fetch_add(&turns->readers, 1), 0);
 	request = atomic_load(&turns->next);
-	/* Now and then none is there for a while: once so long that the guard sleeps, too. */
-	if (request % 1000 == 7) {
+	if (request % 1000 == 7) { /* now and then none is there for a while */
 		lead_sleep(&turns->lead);
-		usleep(request == 7 ? 20000 : 300);
+		usleep(300);
 		lead_wake(&turns->lead);
 	}
 	if (request < turns->last)
@@ -132,4 +131,25 @@ SUITE_TEST(test_idle, 60)
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	lead_destroy(&turns.lead);
+}
+
+SUITE_TEST(test_crowded, 60)
+{
+	static const struct {
+		const char *loadavg;
+		bool crowded;
+	} cases[] = {{"0.10 0.20 0.30 2/99 7\n", false},
+		     {"0.10 0.20 0.30 3/99 7\n", true},
+		     {"9.00 9.00 9.00 1/99 7\n", false},
+		     {"0.10 0.20 0.30 12/99 7\n", true},
+		     {"", false},
+		     {"0.10 0.20 0.30", false},
+		     {"0.10 0.20 0.30 x/99 7\n", false}};
+	struct lead lead;
+
+	lead_init(&lead);
+	lead.cores = 2;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		ck_assert_int_eq(lead_is_crowded(&lead, cases[i].loadavg), cases[i].crowded);
+	lead_destroy(&lead);
 }
