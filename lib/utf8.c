@@ -94,16 +94,11 @@ char *utf8_escape(unsigned char byte, char *to)
 	return to;
 }
 
-size_t utf8_unescape(const char *text, size_t len, unsigned char *byte)
+size_t utf8_unescape_hex(const char *text, size_t len, unsigned char *byte)
 {
-	const char *high, *low;
+	const char *high = len < 3 ? NULL : memchr(utf8_digits, text[1], 16);
+	const char *low = len < 3 ? NULL : memchr(utf8_digits, text[2], 16);
 
-	if (text[0] != '%') {
-		*byte = (unsigned char)text[0];
-		return 1;
-	}
-	high = len < 3 ? NULL : memchr(utf8_digits, text[1], 16);
-	low = len < 3 ? NULL : memchr(utf8_digits, text[2], 16);
 	if (!high || !low)
 		return 0;
 	*byte = (unsigned char)((high - utf8_digits) << 4 | (low - utf8_digits));

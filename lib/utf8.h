@@ -29,7 +29,14 @@ bool utf8_hostile(uint32_t point);
 char *utf8_escape(unsigned char byte, char *to);
 /* The byte that the start of len >= 1 bytes of text with such escapes stands for. Returns how many
  * bytes of the text it takes; 0: a '%' without two upper-case hex digits behind it. */
-size_t utf8_unescape(const char *text, size_t len, unsigned char *byte);
+size_t utf8_unescape_hex(const char *text, size_t len, unsigned char *byte);
+static inline size_t utf8_unescape(const char *text, size_t len, unsigned char *byte)
+{
+	if (text[0] == '%')
+		return utf8_unescape_hex(text, len, byte);
+	*byte = (unsigned char)text[0];
+	return 1;
+}
 
 /* The text with the bytes of hostile characters, and those that are not UTF-8, as %XX. Frees the
  * text; the caller frees the result. NULL: no memory, or text is NULL. */
