@@ -72,15 +72,3 @@ int wcs_rows_splits(struct wcs_table *table, const struct wcs_slice *key, struct
 					chain_keys(chain, wcs_table_keys(table)), table->id,
 					&subtree.ranges[count - 1], WCS_SPLITS_MAX, each, ctx);
 }
-
-int wcs_range_splits(struct wcs_table *table, const struct wcs_range *range, size_t max,
-		     int (*each)(void *ctx, struct wcs_slice row), void *ctx)
-{
-	int rc = table_enter(table);
-
-	if (rc != 0)
-		return rc;
-	table_leave(table);
-	return salt_splits(&table->store->engine, wcs_table_keys(table), table->id, range, max,
-			   each, ctx);
-}

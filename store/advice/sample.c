@@ -98,8 +98,7 @@ static int read_sample(struct wcs_advice *advice, struct wcs_table *table,
 	struct wcs_range range = {.start = {NULL, 0}};
 	struct amount read, most = {.rows = UINT64_MAX, .cells = SAMPLE_CELLS};
 	struct splits *splits = calloc(1, sizeof(*splits));
-	int rc = splits ? wcs_range_splits(table, &range, WCS_SPLITS_MAX, add_split, splits)
-			: -ENOMEM;
+	int rc = splits ? wcs_rows_splits(table, NULL, NULL, add_split, splits) : -ENOMEM;
 
 	advice->stats.sample = true;
 	if (rc == 0 && splits->count > 0) {

@@ -103,8 +103,5 @@ int wcs_chain_resolve(struct wcs_table *table, struct wcs_chain *chain,
  */
 int wcs_rows_splits(struct wcs_table *table, const struct wcs_slice *key, struct wcs_chain *chain,
 		    int (*each)(void *ctx, struct wcs_slice row), void *ctx);
-/* Calls each so for the keys of up to max rows that divide a range. */
-int wcs_range_splits(struct wcs_table *table, const struct wcs_range *range, size_t max,
-		     int (*each)(void *ctx, struct wcs_slice row), void *ctx);
 
 #endif
