@@ -15,9 +15,7 @@
 #include "store/disk/directory.h"
 #include "store/leveldb/engine.h"
 
-enum { DB_LEVELS = 7 };
-
-enum { DB_WORDS = 512 };
+enum { DB_LEVELS = 7, DB_WORDS = 512 };
 
 #define DB_ADVICE "; fsck.rowfs, once nobody uses the store, says where (-n) and repairs (-y)"
 #define DB_GONE	  "the store was removed while it was open; unmount it, and restore a copy or a dump"

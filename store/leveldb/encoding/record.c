@@ -120,15 +120,13 @@ size_t ldb_record_drop(unsigned char *to, const struct ldb_drop *drop)
 }
 
 /* Are these bounds of cells of the table, in order? */
-static bool record_has_keys(uint32_t table, const unsigned char *start, size_t start_len,
-			    size_t end_len)
+static bool record_has_keys(uint32_t table, struct wcs_slice start, struct wcs_slice end)
 {
-	const unsigned char *end = start + start_len;
-	struct wcs_slice from = {start, start_len}, to = {end, end_len};
-
-	return ldb_key_is_cell(start, start_len) && start_len > LDB_KEY_TABLE_LEN &&
-	       end_len > LDB_KEY_TABLE_LEN && get_be32(start + 1) == table &&
-	       memcmp(start, end, LDB_KEY_TABLE_LEN) == 0 && wcs_slice_compare(from, to) < 0;
+	return ldb_key_is_cell(start.data, start.len) && start.len > LDB_KEY_TABLE_LEN &&
+	       end.len > LDB_KEY_TABLE_LEN &&
+	       get_be32((const unsigned char *)start.data + 1) == table &&
+	       memcmp(start.data, end.data, LDB_KEY_TABLE_LEN) == 0 &&
+	       wcs_slice_compare(start, end) < 0;
 }
 
 int ldb_record_drop_decode(const void *record, size_t len, struct ldb_drop *drop)
@@ -147,11 +145,11 @@ int ldb_record_drop_decode(const void *record, size_t len, struct ldb_drop *drop
 		return -EIO;
 	drop->table = get_be32(data);
 	drop->keys = data[4] == RECORD_DROP_KEYS;
-	if (drop->keys && !record_has_keys(drop->table, data + 7, start, end))
-		return -EIO;
 	drop->range.start = (struct wcs_slice){data + 7, start};
 	drop->range.end = (struct wcs_slice){data[4] ? data + 7 + start : NULL, end};
-	return 0;
+	return drop->keys && !record_has_keys(drop->table, drop->range.start, drop->range.end)
+		       ? -EIO
+		       : 0;
 }
 
 /* Writes a name with its length before it. Returns its end. */
