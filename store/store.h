@@ -777,7 +777,8 @@ enum wcs_move_kind {
 	 * to being the same changes nothing. -EFBIG where `to` has no cell and `from` has more than
 	 * WCS_MOVE_CELLS_MAX or WCS_MOVE_BYTES_MAX. */
 	WCS_MOVE_COLUMN,
-	/* As WCS_MOVE_COLUMN, but -EEXIST where `to` has a cell, also when both are the same. */
+	/* Moves as WCS_MOVE_COLUMN does, but -EEXIST where `to` has a cell, also when both are the
+	 * same. */
 	WCS_MOVE_COLUMN_NEW,
 	/* The cell (from, from_ts) becomes the newest cell of `to`: with its timestamp where `to`
 	 * has no later or equal one, else with the server's. `to` must be another column. */

@@ -102,11 +102,11 @@ bool changes_stale(const struct live_file *file);
 /* A line of a feed about that key (data NULL: none); releases line, whose NULL is no memory. NULL:
  * no memory. */
 struct wcs_change *live_line(struct wcs_slice key, json_t *line);
-/* For the watch of a table. */
+/* The function of a table's watch. */
 void changes_told(void *ctx, const struct wcs_table *table, struct wcs_change *change);
 
 /* ---- trace.c ---- */
-/* For metrics_note; ctx: the fs. */
+/* The function that metrics_note calls; ctx: the fs. */
 struct metrics_note *trace_received(void *ctx, const void *request);
 
 #endif

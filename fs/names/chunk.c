@@ -226,7 +226,7 @@ static int memory_below(struct fs *fs, const struct pos *pos, struct wcs_slice t
 	return rc;
 }
 
-/* As chunk_stored, of a base at that position. */
+/* Does chunk_stored, with the position of the base. */
 static int stored(struct fs *fs, struct node *base, struct wcs_slice text, const struct pos *pos,
 		  struct child **first)
 {

@@ -37,7 +37,8 @@ void chunk_split(const struct pos *base, struct wcs_slice text, enum node_kind k
 int chunk_first(struct fs *fs, struct node *base, const struct pos *shown, struct wcs_slice text,
 		struct child **first);
 
-/* As chunk_first outside of views, but of the directories in memory only those below text count. */
+/* Finds what chunk_first does outside of views, but counts only the directories in memory that are
+ * below text. */
 int chunk_stored(struct fs *fs, struct node *base, struct wcs_slice text, struct child **first);
 
 /*

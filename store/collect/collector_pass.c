@@ -88,7 +88,7 @@ static bool collector_takes(void *ctx, const char *name)
 	return false;
 }
 
-/* Tells where the slice ended, and what was collected. */
+/* Puts the end of the slice and its counts into the status. */
 static void collector_tell(struct wcs_collector *collector, const struct wcs_table *table)
 {
 	const struct wcs_collect *slice = &collector->slice;

@@ -102,8 +102,8 @@ int wcs_json_members(struct wcs_json_text *in, const struct wcs_json_at *at,
 /* Fills the fault with "tables.t.delimiter: why", line and column of the member, or element.
  * Returns -EINVAL. */
 int wcs_json_refuse(struct wcs_json_text *in, const struct wcs_json_at *at, const char *why);
-/* As wcs_json_refuse, of a string with a fault of its own: line and column of that fault. Before
- * its column, the string is ASCII. */
+/* Refuses a string that has a fault of its own, with the line and column of that fault in the JSON.
+ * The string is ASCII up to that fault. */
 int wcs_json_refuse_inside(struct wcs_json_text *in, const struct wcs_json_at *at,
 			   const struct wcs_fault *why);
 /* A string without NUL, which is the tree's; else the value is refused. */

@@ -40,7 +40,7 @@ struct ldb_sync {
 	size_t count, names; /* logs; files at the last listing of the directory */
 };
 
-/* Since the store was opened, relaxed atomics. */
+/* Counts that begin when the store is opened; relaxed atomics. */
 struct ldb_counters {
 	_Atomic uint64_t cells_written;
 	_Atomic uint64_t cells_deleted;

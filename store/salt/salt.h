@@ -40,8 +40,8 @@ struct wcs_scan *salt_merge(const struct wcs_engine *engine, const struct wcs_ke
 int salt_key(const struct wcs_engine *engine, const struct wcs_keys *keys,
 	     const struct wcs_view *view, uint32_t table, struct wcs_slice key,
 	     unsigned char delimiter, struct wcs_key_info *info);
-/* As engine_drop, or, of a range without bounds, of every stored key of the table. Rows without
- * their own salt go with the range that they lie in. */
+/* Drops ranges, as engine_drop; a range without bounds is every stored key of the table. Rows
+ * without their own salt go with the range that they lie in. */
 int salt_drop(const struct wcs_engine *engine, const struct wcs_keys *keys, uint32_t table,
 	      const struct wcs_range *ranges, size_t count);
 

@@ -83,7 +83,7 @@ static const struct order_case {
 	int down; /* rows, the first ones, that are older than the row before them */
 	bool found;
 } order_cases[] = {
-	/* Of 30 about 4 % of the pairs are not in order, of 200 a quarter. */
+	/* 30 such rows put about 4 % of the pairs out of order, 200 a quarter. */
 	{"writes-at-end", PLAIN, "%04d", 30, true},
 	{"writes-at-end", PLAIN, "%04d", 200, false},
 	{"writes-at-end", PLAIN, "%04d", 1000, true},

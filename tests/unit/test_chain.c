@@ -190,7 +190,7 @@ static bool model_passes(const struct listing *list, size_t at, const struct mod
 	}
 }
 
-/* The same rows in the opposite order; the cells of a row stay as they are. */
+/* Puts the rows into the opposite order; the cells of a row stay as they are. */
 static void model_reverse(struct listing *list)
 {
 	static struct listing from;

@@ -12,10 +12,10 @@
  *   The next one begins at the newest cell of that column.
  * - A family that hides nothing costs one seek a row.
  *
- * The range that was deleted is pushed once that is worth a compaction, which is for readers, who
- * step over every tombstone. A range with many other keys is not: it would be written anew as a
- * whole, for readers who hardly notice the few tombstones; space.c sees to its bytes. The collector
- * never waits for LevelDB: while two ranges wait, the next one grows.
+ * The deleted range is pushed once it is worth a compaction. The compaction serves readers, since
+ * they step over every tombstone. A range with many other keys is not: it would be written anew as
+ * a whole, for readers who hardly notice the few tombstones; space.c sees to its bytes. The
+ * collector never waits for LevelDB: while two ranges wait, the next one grows.
  *
  * One thread collects at a time.
  */
@@ -124,7 +124,7 @@ static int collect_look(struct collect *c)
 
 /* ---- Deleting ---------------------------------------------------------------------------- */
 
-/* Deletes a cell that was found, if it still is what it was. */
+/* Deletes a cell that was found, unless it was written since. */
 static void collect_delete(void *arg, const char *key, size_t len, const char *etag,
 			   size_t etag_len)
 {

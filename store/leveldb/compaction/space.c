@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the thread of compact.c compacts: ranges that callers push, and tables with dead bytes, that
- * is deleted and replaced keys with their values.
+ * The work of the thread of compact.c: ranges that callers push, and tables with dead bytes. Dead
+ * bytes are those of deleted and replaced keys, with their values.
  *
  * There is one count for each table, and one for all other keys, with the values in extents. While
  * the sum exceeds a fifth of the store, the table with the largest share of dead bytes is

@@ -454,8 +454,8 @@ static int files_compare_names(const void *a, const void *b)
 			     ((const struct ldb_files_name *)b)->number);
 }
 
-/* From the oldest entries of each key to its newest ones: the deepest level first, and tables of
- * level 0 by number. */
+/* Orders tables by the age of their entries, the oldest first: the deepest level first, and tables
+ * of level 0 by number. */
 static int files_compare_age(const void *a, const void *b)
 {
 	const struct ldb_manifest_table *one = *(const struct ldb_manifest_table *const *)a;

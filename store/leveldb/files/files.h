@@ -9,7 +9,7 @@
 #include "store/leveldb/encoding/buffer.h"
 #include "store/leveldb/formats/manifest.h"
 
-/* What was found of a file. */
+/* A fault of a file. */
 struct ldb_files_fault {
 	enum ldb_file_kind kind;
 	uint64_t number;
@@ -74,9 +74,10 @@ int ldb_files_tables(struct ldb_files *files, const char *spaces);
 int ldb_files_end(struct ldb_files *files);
 /* Does the MANIFEST name that table, or is that log one of those in use? True for other files. */
 bool ldb_files_is_used(const struct ldb_files *files, const struct ldb_files_name *file);
-/* Behind a check: gives the entries of all tables and logs in use, the newest one of a key last,
- * but those of one level in the order of internal keys. If it is not known which are in use, gives
- * those of all that there are, but for foreign tables, in any order. Notes no faults. */
+/* Gives the entries of all tables and logs in use, which a check has looked at: the newest one of a
+ * key last, but those of one level in the order of internal keys. If it is not known which files
+ * are in use, gives the entries of all that there are, but for foreign tables, in any order. Notes
+ * no faults. */
 int ldb_files_entries(struct ldb_files *files);
 
 /* Gives the entries of the tables that the MANIFEST does not list, in any order. Notes no faults.

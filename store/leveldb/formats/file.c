@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* LevelDB's files by their names, and what is common to their readers. */
+/* LevelDB's files by their names, and functions that all of their readers use. */
 #include "store/leveldb/formats/file.h"
 
 #include <errno.h>

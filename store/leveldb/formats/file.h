@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* LevelDB's files by their names, and what is common to their readers. Any thread. */
+/* LevelDB's files by their names, and functions that all of their readers use. Any thread. */
 #ifndef WCS_LEVELDB_FILE_H
 #define WCS_LEVELDB_FILE_H
 

@@ -5,10 +5,10 @@
  * entries are not judged: missing ones may be in that file. Nothing in the store is changed.
  *
  * A repair is made in a new database, STORE/data.new: a clone of data/ if its files are whole, else
- * what can be read of them. Its entries are judged and corrected, while the store as it was is
- * cloned into the quarantine. When the new database is durable and its files have no fault, it is
- * exchanged with data/ in one step. A failure or a crash therefore leaves either the damaged store
- * or the new one; the next repair removes data.new.
+ * the entries that can be read of them. Its entries are judged and corrected, while the store as it
+ * was is cloned into the quarantine. When the new database is durable and its files have no fault,
+ * it is exchanged with data/ in one step. A failure or a crash therefore leaves either the damaged
+ * store or the new one; the next repair removes data.new.
  */
 #include "store/leveldb/fsck/fsck_keys.h"
 
@@ -113,7 +113,7 @@ static bool fsck_is_ordered(const struct ldb_fsck *f)
 	return ordered;
 }
 
-/* Writes what can be read of the files to a new database. */
+/* Writes the entries that can be read of the files to a new database. */
 static int fsck_rebuild(struct ldb_fsck *f, const char *path)
 {
 	bool ordered = fsck_is_ordered(f);
@@ -157,8 +157,8 @@ static int fsck_room(struct ldb_fsck *f, const char *path, uint64_t bytes)
 			     directory_name(path), (bytes >> 20) + 1);
 }
 
-/* Is there room for the quarantine, the new database and what it is sorted in? LevelDB takes twice
- * the room of what is written, until it has compacted that. */
+/* Is there room for the quarantine, the new database and the one that sorts its entries? LevelDB
+ * takes twice the room of entries until it has compacted them. */
 static int fsck_rooms(struct ldb_fsck *f)
 {
 	int beside =

@@ -85,10 +85,9 @@ int ldb_fsck_scratch_open(struct ldb_fsck *f);
 void ldb_fsck_scratch_close(struct ldb_fsck *f);
 /* Adds an entry of a log or table; f is the first argument. tag: of the internal key. */
 int ldb_fsck_scratch_add(void *f, uint64_t tag, struct wcs_slice key, struct wcs_slice value);
-/* As that, if ldb_fsck_is_lost: an old table can have what was deleted since. */
+/* Adds an entry if ldb_fsck_is_lost: an old table can have entries that were deleted since. */
 int ldb_fsck_scratch_lost(void *f, uint64_t tag, struct wcs_slice key, struct wcs_slice value);
-/* As ldb_fsck_scratch_add, for entries in the order of ldb_files_entries: writes them as they are.
- */
+/* Writes entries, which come in the order of ldb_files_entries, as they are. */
 int ldb_fsck_scratch_pass(void *f, uint64_t tag, struct wcs_slice key, struct wcs_slice value);
 /* Writes the newest value of each key that was added. */
 int ldb_fsck_scratch_copy(struct ldb_fsck *f);

@@ -52,7 +52,7 @@ uint32_t ldb_fsck_table_id(struct ldb_fsck *f, struct ldb_fsck_table *table)
 	return table->to;
 }
 
-/* Takes what is in schema. */
+/* Takes over the contents of schema. */
 static int tables_insert(struct ldb_fsck *f, uint32_t id, const struct wcs_table_schema *schema)
 {
 	if (f->table_count == WCS_TABLES_MAX)
