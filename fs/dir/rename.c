@@ -166,16 +166,6 @@ static int check_sides(struct fs *fs, const struct side *from, const struct side
 	return 0;
 }
 
-/* A column gets a new name, with all its cells, in one mutation. */
-static int report_long(struct fs *fs, const struct side *from)
-{
-	return report(
-		fs, from->dir, from->name, 0, -EFBIG,
-		"a history of more than %u versions or %u MiB is not renamed; copy it with "
-		"cp -a in /.versions, from its directory of versions to another, and remove it",
-		WCS_MOVE_CELLS_MAX, WCS_MOVE_BYTES_MAX >> 20);
-}
-
 /* Moves committed cells and drafts. moved->newest: the timestamp of `from`. */
 static int move_stored(struct fs *fs, const struct side *from, const struct side *to,
 		       bool exclusive, struct writer_moved *moved)
@@ -209,7 +199,14 @@ static int move_stored(struct fs *fs, const struct side *from, const struct side
 		return move_cells(from, &stamped, WCS_MOVE_CELL, &moved->now);
 	}
 	rc = move_cells(from, to, kind, &moved->now);
-	return rc == -EFBIG ? report_long(fs, from) : rc;
+	if (rc == -EFBIG) /* a column gets a new name, with all its cells, in one mutation */
+		return report(
+			fs, from->dir, from->name, 0, rc,
+			"a history of more than %u versions or %u MiB is not renamed; copy it with "
+			"cp -a in /.versions, from its directory of versions to another, and "
+			"remove it",
+			WCS_MOVE_CELLS_MAX, WCS_MOVE_BYTES_MAX >> 20);
+	return rc;
 }
 
 /* Must the kernel release its directory locks and repeat the rename? Yes in three cases, if the
