@@ -11,16 +11,6 @@
 #include "fs/report/report.h"
 #include "fs/serve/metrics.h"
 
-/* Is another file of the table open? Lock: the live's. */
-static bool live_has_table(const struct live *live, const struct wcs_table *table)
-{
-	const struct live_file *file = live->files;
-
-	while (file && file->table != table)
-		file = file->next;
-	return file;
-}
-
 void live_removed(struct fs *fs)
 {
 	struct live *live = fs->live;
@@ -103,7 +93,7 @@ int live_open(struct fs *fs, const struct node *node, struct fuse_file_info *fi,
 void live_close(struct live_file *file)
 {
 	struct live *live = file->live;
-	struct live_file **link = &live->files;
+	struct live_file **link = &live->files, *other;
 
 	pthread_mutex_lock(&file->lock);
 	file->error = -EBADF; /* it reads no more lines */
@@ -113,7 +103,9 @@ void live_close(struct live_file *file)
 		link = &(*link)->next;
 	*link = file->next;
 	live->file_count--;
-	if (!live_has_table(live, file->table)) {
+	for (other = live->files; other && other->table != file->table;)
+		other = other->next;
+	if (!other) { /* it was the last one of its feed */
 		if (file->table)
 			wcs_table_watch(file->table, NULL);
 		else
