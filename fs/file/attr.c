@@ -121,14 +121,6 @@ int attr_newest(struct fs *fs, const struct node *node, struct wcs_cell_info *in
 	return rc;
 }
 
-/* The attributes of the newest value of the node's name, in place of the node's. */
-static void set_newest(struct stat *st, const struct node *node, const struct wcs_cell_info *info)
-{
-	st->st_ino = node_child_ino(node->parent, node->kind, node_name(node), info->etag);
-	st->st_nlink = links_of(node);
-	set_value(st, info->size, info->ts);
-}
-
 int attr_get(struct fs *fs, struct node *inode, const struct handle *handle, struct stat *st,
 	     double *timeout)
 {
@@ -146,8 +138,12 @@ int attr_get(struct fs *fs, struct node *inode, const struct handle *handle, str
 		*timeout = 0;
 		if (rc == -ENOENT && inode->opens == 0)
 			return -ESTALE;
-		if (rc == 0 && (handle ? handle->direct : passed || inode->opens == 0))
-			set_newest(st, node, &info);
+		if (rc == 0 && (handle ? handle->direct : passed || inode->opens == 0)) {
+			st->st_ino = node_child_ino(node->parent, node->kind, node_name(node),
+						    info.etag);
+			st->st_nlink = links_of(node);
+			set_value(st, info.size, info.ts);
+		}
 	}
 	if (handle && handle->value && handle->direct)
 		set_size(st, value_size(handle->value));
@@ -158,13 +154,6 @@ void attr_pass(struct fs *fs, struct node *inode)
 {
 	if (!(node_state_set(inode, NODE_S_PASSED) & NODE_S_PASSED))
 		notice_attributes(fs, inode);
-}
-
-/* An aggregate shows a number, whose size does not follow from the written lines. */
-void attr_keep(struct node *session)
-{
-	if (!writer_takes_lines(session))
-		node_state_set(session, NODE_S_SHOWN);
 }
 
 void attr_changed(struct fs *fs, struct node *session)

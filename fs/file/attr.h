@@ -37,9 +37,6 @@ void attr_pass(struct fs *fs, struct node *inode);
  * at most until the first FLUSH. */
 double attr_timeout(const struct fs *fs, struct node *inode);
 
-/* The next reply lets the kernel cache a session's attributes. */
-void attr_keep(struct node *session);
-
 /* A session's attributes may have changed: invalidates the kernel's. The caller holds no lock. */
 void attr_changed(struct fs *fs, struct node *session);
 

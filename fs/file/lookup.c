@@ -14,7 +14,6 @@
 #include "fs/report/report.h"
 #include "fs/serve/loop.h"
 #include "fs/value/draft.h"
-#include "fs/write/retry.h"
 #include "fs/write/writer.h"
 #include "store/chain/chain.h"
 #include "store/chain/views.h"
@@ -92,17 +91,19 @@ static void add_name(struct retry_names *names, uint64_t name)
 	names->all[0] = name;
 }
 
-void lookup_names(const struct node *inode, struct retry_names *names)
+enum retry_state lookup_retry(struct fs *fs, const struct node *inode, pid_t thread,
+			      enum retry_want want)
 {
+	struct retry_names names = {0};
 	uint64_t alias;
 
-	*names = (struct retry_names){0};
 	for (const struct node *node = inode; node; node = node_moved(node)) {
 		alias = node->alias;
 		if (alias != 0)
-			add_name(names, alias);
-		add_name(names, node->plain);
+			add_name(&names, alias);
+		add_name(&names, node->plain);
 	}
+	return retry_ask(fs->retries, thread, &names, want);
 }
 
 /* Does a draft stand in for the column? touch gave the cell a time that the policy hides, and it

@@ -5,6 +5,7 @@
 
 #include "fs/fs.h"
 #include "fs/names/spell.h"
+#include "fs/write/retry.h"
 
 /* lookup_inode: the node of an inode that the kernel holds; the loop has refused requests with
  * another nodeid (loop.h). lookup_ino: the node that a rename put in its place, or the same. Both
@@ -12,9 +13,9 @@
 struct node *lookup_inode(struct fs *fs, fuse_ino_t ino);
 struct node *lookup_ino(struct fs *fs, fuse_ino_t ino);
 
-/* The present name of the inode's file and its names before renames. */
-struct retry_names;
-void lookup_names(const struct node *inode, struct retry_names *names);
+/* As retry_ask, with the present name of the inode's file and its names before renames. */
+enum retry_state lookup_retry(struct fs *fs, const struct node *inode, pid_t thread,
+			      enum retry_want want);
 
 /* Decodes a name in dir into *child and its position *pos, which borrows from dir and child. It
  * need not exist. -EINVAL: the name has no meaning there; -ENAMETOOLONG. */

@@ -13,7 +13,6 @@
 #include "fs/report/report.h"
 #include "fs/value/draft.h"
 #include "fs/value/value.h"
-#include "fs/write/retry.h"
 #include "fs/write/writer.h"
 #include "store/heat/heat.h"
 
@@ -126,12 +125,9 @@ static int open_other(struct fs *fs, pid_t thread, struct node *inode, struct ha
 {
 	struct node *node = node_now(inode);
 	enum retry_want want = wants_write(fi) ? RETRY_WRITE : RETRY_READ;
-	struct retry_names names;
-	enum retry_state state;
+	enum retry_state state = lookup_retry(fs, inode, thread, want);
 	int rc;
 
-	lookup_names(inode, &names);
-	state = retry_ask(fs->retries, thread, &names, want);
 	if (state == RETRY_FIRST)
 		return -ESTALE;
 	if (state == RETRY_REOPENED && (node->flags & NODE_F_WRITER))
@@ -183,15 +179,13 @@ static int open_control(struct fs *fs, const struct fuse_ctx *caller, struct nod
 			struct handle *handle, struct fuse_file_info *fi)
 {
 	int rc = control_open(fs, node, caller, CONTROL_PRESENT, &handle->control, fi);
-	struct retry_names names;
 	enum retry_state state;
 
 	if (rc == 0)
 		retry_end(fs->retries, caller->pid, node->plain);
 	if (rc != -ESTALE)
 		return rc;
-	lookup_names(node, &names);
-	state = retry_ask(fs->retries, caller->pid, &names, RETRY_READ);
+	state = lookup_retry(fs, node, caller->pid, RETRY_READ);
 	if (state == RETRY_AGAIN)
 		rc = control_open(fs, node, caller, CONTROL_LOOKED, &handle->control, fi);
 	if (rc != -ESTALE || state == RETRY_FIRST)
@@ -317,7 +311,10 @@ void fs_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	}
 	set_direct(handle, fi);
 	fi->fh = (uintptr_t)handle;
-	attr_keep(handle->writer);
+	/* The kernel may keep the attributes, but not of an aggregate: that shows a number, whose
+	 * size does not follow from the written lines. */
+	if (!writer_takes_lines(handle->writer))
+		node_state_set(handle->writer, NODE_S_SHOWN);
 	lookup_entry(fs, node_get(handle->writer), &entry);
 	handle->writer->opens++;
 	if (fuse_reply_create(req, &entry, fi) == 0)

@@ -9,7 +9,6 @@
 #include "fs/file/lookup.h"
 #include "fs/live/live.h"
 #include "fs/report/report.h"
-#include "fs/write/retry.h"
 #include "fs/write/writer.h"
 #include "lib/clock.h"
 #include "store/heat/heat.h"
@@ -40,17 +39,13 @@ void fs_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	struct node *inode = lookup_inode(fs, ino);
 	bool stale = (node_state(node_now(inode)) & NODE_S_STALE) && inode->opens == 0;
 	pid_t thread = fuse_req_ctx(req)->pid;
-	struct retry_names names;
 
 	/* The kernel names the open file for an lseek to the end, and not for fstat. */
 	if (fi && handle_of(fi)->live)
 		live_follow(handle_of(fi)->live);
-	if (stale)
-		lookup_names(inode, &names);
 	/* The kernel looks a stale name up again. ESTALE goes to a thread once, since a GETATTR on
 	 * the way to an OPEN must not fail a second time, and never to one with an open file. */
-	if (stale &&
-	    (thread == 0 || retry_ask(fs->retries, thread, &names, RETRY_STAT) == RETRY_FIRST))
+	if (stale && (thread == 0 || lookup_retry(fs, inode, thread, RETRY_STAT) == RETRY_FIRST))
 		fuse_reply_err(req, ESTALE);
 	else
 		attr_reply(req, inode, fi, ESTALE);
@@ -93,14 +88,12 @@ static int setattr_stored(struct fs *fs, pid_t thread, struct node *inode, const
 			  int to_set, const int64_t *stamp)
 {
 	struct node *node = node_now(inode), *session = NULL;
-	struct retry_names names;
 	int rc = 0;
 
 	/* A change of time works without the session's inode, since the file may be open for
 	 * reading. */
-	lookup_names(inode, &names);
 	if ((to_set & FUSE_SET_ATTR_SIZE) &&
-	    retry_ask(fs->retries, thread, &names, RETRY_WRITE) == RETRY_FIRST)
+	    lookup_retry(fs, inode, thread, RETRY_WRITE) == RETRY_FIRST)
 		return -ESTALE;
 	/* A process that is writing the file and sets its time by name means its own session. */
 	if (!(to_set & FUSE_SET_ATTR_SIZE))
