@@ -203,11 +203,9 @@ static void csv_name(struct csv_table *csv, struct wcs_slice name)
 {
 	bool quotes = csv_needs_quotes(name);
 
-	if (quotes)
-		output_text(csv->out, "\"");
+	output_text(csv->out, quotes ? "\"" : "");
 	csv_put_field(csv, name, quotes);
-	if (quotes)
-		output_text(csv->out, "\"");
+	output_text(csv->out, quotes ? "\"" : "");
 }
 
 static bool csv_value(struct csv_table *csv)
