@@ -62,7 +62,6 @@ struct thread {
 struct loop {
 	struct fs *fs;
 	struct fuse_session *session;
-	struct metrics *metrics;
 	pthread_t main_thread;
 	struct lead lead;
 	struct reads *reads;
@@ -230,7 +229,7 @@ static bool next_request(struct loop *loop, struct fuse_buf *buf)
 		rc = rc > 0 ? fuse_session_receive_buf(loop->session, buf) : rc;
 	}
 	if (rc > 0) {
-		uint32_t opcode = metrics_receive(loop->metrics, buf->mem);
+		uint32_t opcode = metrics_receive(loop->fs->metrics, buf->mem);
 		bool stale = refuse_stale(loop, buf->mem);
 
 		releases = !stale && opcode == FUSE_RELEASE;
@@ -495,10 +494,7 @@ static ssize_t receive(int fd, void *buf, size_t len, void *fs)
 int loop_run(struct fs *fs, void (*ending)(struct fs *fs))
 {
 	static const struct fuse_custom_io io = {.read = receive, .writev = send_counted};
-	struct loop loop = {.fs = fs,
-			    .session = fs->session,
-			    .metrics = fs->metrics,
-			    .main_thread = pthread_self()};
+	struct loop loop = {.fs = fs, .session = fs->session, .main_thread = pthread_self()};
 	int fd = fuse_session_fd(fs->session), flags = fcntl(fd, F_GETFL);
 	int rc = fuse_session_custom_io(fs->session, &io, fd);
 
