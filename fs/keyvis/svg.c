@@ -57,14 +57,13 @@ static void svg_text(const struct svg *svg, size_t x, size_t y, const char *clas
 }
 
 /* Prints a text element of at most so many pixels. */
-static int svg_label(const struct svg *svg, size_t x, size_t y, size_t width, const char *more,
-		     const char *text)
+static int svg_label(const struct svg *svg, size_t x, size_t y, size_t width, const char *text)
 {
 	char *fitting = keyvis_fit(text, width / SVG_CHAR);
 
 	if (!fitting)
 		return -ENOMEM;
-	svg_text(svg, x, y, "k", more, fitting);
+	svg_text(svg, x, y, "k", "", fitting);
 	free(fitting);
 	return 0;
 }
@@ -209,7 +208,7 @@ static int svg_tree(const struct svg *svg)
 			"<rect class=\"p\" x=\"%zu\" y=\"%zu\" width=\"%zu\" height=\"%zu\"/>\n", x,
 			y, width - 2, height);
 		if (height + 2 >= SVG_LABEL)
-			rc = svg_label(svg, x + 4, y + height / 2 + 4, width - 8, "", node->word);
+			rc = svg_label(svg, x + 4, y + height / 2 + 4, width - 8, node->word);
 	}
 	return rc;
 }
@@ -263,7 +262,7 @@ static int svg_hot(const struct svg *svg)
 		if (hot[i]->share > 0)
 			snprintf(share, sizeof(share), "%u %%", hot[i]->share);
 		svg_text(svg, x + 18, y + 4, "k", "", share);
-		rc = svg_label(svg, x + 50, y + 4, SVG_WIDTH - x - 54, "", hot[i]->name);
+		rc = svg_label(svg, x + 50, y + 4, SVG_WIDTH - x - 54, hot[i]->name);
 	}
 	return rc;
 }
