@@ -8,9 +8,8 @@
 #define CURSOR_ROOM	  (64u << 10) /* bytes of a row that are kept at most */
 #define CURSOR_AHEAD_ROOM (16u << 10) /* bytes that are read ahead at most */
 #define CURSOR_STEPS	  8	      /* before a seek: a seek costs about as much */
-#define CURSOR_RETRY                                                                               \
-	32 /* rows left with a seek until steps are tried again, if they did not do                \
-	    */
+/* Rows left with a seek until steps are tried again, if they did not do. */
+#define CURSOR_RETRY 32
 
 int ldb_cursor_open(struct ldb_cursor *cursor, struct ldb *db, unsigned int keep,
 		    const struct ldb_key *bound)
