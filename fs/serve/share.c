@@ -84,8 +84,6 @@ void share_give(struct share *share, uid_t user, uint64_t amount)
 {
 	struct share_user **link, *gone = NULL;
 
-	if (amount == 0)
-		return;
 	pthread_mutex_lock(&share->lock);
 	share->all -= amount;
 	link = share_find(share, user);
